@@ -1,0 +1,346 @@
+//! The seam: «launch a compiled kernel on buffers».
+//!
+//! A [`Backend`] knows kernels, buffers and clocks. It does not know what a transpose is: shapes,
+//! layouts, verification and statistics live above it, once, for all backends. Validation too: what
+//! reaches a backend has been checked, so a backend reports only what could not be foreseen.
+//!
+//! A backend is one module and one line in [`BACKENDS`]. Programs choose at compile time
+//! (`Session<Cuda>`) or at run time (`Session<Any>`), and may bring their own implementation.
+
+mod any;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+#[cfg(feature = "sim")]
+pub mod sim;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
+
+pub use any::Any;
+
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::rung::Program;
+use std::future::Future;
+
+/// `Send` where threads exist; nothing in a browser, whose GPU handles stay on one thread.
+#[cfg(not(target_arch = "wasm32"))]
+pub trait MaybeSend: Send {}
+#[cfg(not(target_arch = "wasm32"))]
+impl<T: Send> MaybeSend for T {}
+/// `Send` where threads exist; nothing in a browser, whose GPU handles stay on one thread.
+#[cfg(target_arch = "wasm32")]
+pub trait MaybeSend {}
+#[cfg(target_arch = "wasm32")]
+impl<T> MaybeSend for T {}
+
+/// `Sync` where threads exist; nothing in a browser.
+#[cfg(not(target_arch = "wasm32"))]
+pub trait MaybeSync: Sync {}
+#[cfg(not(target_arch = "wasm32"))]
+impl<T: Sync> MaybeSync for T {}
+/// `Sync` where threads exist; nothing in a browser.
+#[cfg(target_arch = "wasm32")]
+pub trait MaybeSync {}
+#[cfg(target_arch = "wasm32")]
+impl<T> MaybeSync for T {}
+
+/// Which device to open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Select {
+    /// An index into the backend's devices, or part of a name; `None` for the best one.
+    pub device: Option<String>,
+    /// Compile WGSL with everything that a browser enforces.
+    pub browser_checks: bool,
+    /// Lowers the largest binding of a `wgpu` device, in bytes, to try what a smaller device would do.
+    pub max_binding: Option<u64>,
+}
+
+/// The kind of processor behind a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum DeviceKind {
+    Discrete,
+    Integrated,
+    Virtual,
+    /// A processor that only imitates a GPU: its times say nothing about one.
+    Software,
+    Unknown,
+}
+
+/// The clock behind a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Clock {
+    /// The device's own (events, timestamp queries), with its resolution in nanoseconds.
+    Device {
+        /// Nanoseconds of one tick.
+        resolution_ns: f64,
+    },
+    /// The host's, around work that has been waited for.
+    Host {
+        /// Nanoseconds of one tick.
+        resolution_ns: f64,
+    },
+    /// None: this backend counts and does not time.
+    None,
+}
+
+impl Clock {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Clock::Device { .. } => "device",
+            Clock::Host { .. } => "host",
+            Clock::None => "none",
+        }
+    }
+}
+
+/// What a device allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Threads of a block, in all.
+    pub threads_per_block: u32,
+    /// Threads of a block, in each direction.
+    pub block: [u32; 3],
+    /// Blocks of a launch, in each direction.
+    pub grid: [u32; 3],
+    /// Shared (workgroup) memory of a block, in bytes, declared in the kernel.
+    pub shared_static: u32,
+    /// Shared memory of a block, in bytes, when asked for at launch.
+    pub shared_dynamic: u32,
+    /// The largest buffer, in bytes.
+    pub buffer: u64,
+    /// The largest binding of a buffer, in bytes.
+    pub binding: u64,
+    /// The alignment of a binding's first byte.
+    pub binding_alignment: u64,
+    /// Bindings of a kernel, without its params.
+    pub bindings: u32,
+}
+
+/// A device, as far as its driver describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Device {
+    /// The name of the backend that opened it.
+    pub backend: &'static str,
+    /// The name its driver gives.
+    pub name: String,
+    /// Driver and version.
+    pub driver: String,
+    /// The interface underneath: `CUDA 13.0`, `Vulkan`, `Metal`.
+    pub api: String,
+    /// The kind of processor.
+    pub kind: DeviceKind,
+    /// What it allows.
+    pub limits: Limits,
+    /// Bytes of device memory.
+    pub memory: Option<u64>,
+    /// Bytes of the last-level cache.
+    pub l2: Option<u64>,
+    /// Multiprocessors.
+    pub multiprocessors: Option<u32>,
+    /// CUDA compute capability.
+    pub compute_capability: Option<(u32, u32)>,
+    /// Threads that run in lockstep.
+    pub warp: u32,
+    /// Whether shaders may use f16 arithmetic and storage.
+    pub f16: bool,
+    /// The clock that [`Backend::time`] reads.
+    pub clock: Clock,
+}
+
+impl Device {
+    /// Whether it is a processor that imitates a GPU.
+    pub fn is_software(&self) -> bool {
+        self.kind == DeviceKind::Software
+    }
+
+    /// The last-level cache to assume where the driver does not tell: larger than most.
+    pub fn l2_or_guess(&self) -> u64 {
+        self.l2.unwrap_or(if self.is_software() { 16 << 20 } else { 64 << 20 })
+    }
+}
+
+/// Clocks and power at one moment; `None` where nothing on this machine tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Telemetry {
+    /// Clock of the multiprocessors, in MHz.
+    pub sm_clock_mhz: Option<u32>,
+    /// Power of the board, in watts.
+    pub power_w: Option<f64>,
+    /// Whether the clocks are held down for power or heat.
+    pub throttled: Option<bool>,
+}
+
+/// Part of a buffer: what a binding is.
+pub struct View<'a, B: Backend> {
+    /// The buffer.
+    pub buffer: &'a B::Buffer,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
+impl<B: Backend> Clone for View<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<B: Backend> Copy for View<'_, B> {}
+
+/// A tensor map, as `cuTensorMapEncodeTiled` wants it, for the binding it describes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TensorMap {
+    /// Which binding.
+    pub binding: usize,
+    /// Bytes from the binding's first byte to the first element.
+    pub offset: u64,
+    /// The element type.
+    pub element: Element,
+    /// Elements along the contiguous dimension, rows, and matrices.
+    pub dims: [u64; 3],
+    /// Bytes between rows, and between matrices.
+    pub strides: [u64; 2],
+    /// Elements of the box along each dimension.
+    pub block: [u32; 3],
+    /// Bytes of the swizzle pattern: 0, 32, 64 or 128.
+    pub swizzle: u32,
+}
+
+/// One launch of a compiled kernel.
+pub struct Launch<'a, B: Backend> {
+    /// The kernel.
+    pub kernel: &'a B::Kernel,
+    /// Its bindings in order.
+    pub bindings: Vec<View<'a, B>>,
+    /// The bytes of its params struct.
+    pub params: Vec<u8>,
+    /// Tensor maps, in parameter order.
+    pub tensor_maps: Vec<TensorMap>,
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+}
+
+impl<B: Backend> Clone for Launch<'_, B> {
+    fn clone(&self) -> Self {
+        Launch {
+            kernel: self.kernel,
+            bindings: self.bindings.clone(),
+            params: self.params.clone(),
+            tensor_maps: self.tensor_maps.clone(),
+            grid: self.grid,
+        }
+    }
+}
+
+/// What is known of a compiled kernel; `None` where the backend cannot tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KernelInfo {
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Shared memory of a block, in bytes.
+    pub shared: Option<u32>,
+    /// Local memory of a thread (spills and indexed arrays), in bytes.
+    pub local: Option<u32>,
+    /// Blocks that fit a multiprocessor at a time.
+    pub blocks_per_sm: Option<u32>,
+    /// The target the running code was compiled for.
+    pub target: Option<String>,
+    /// What the last launch counted, on the simulator.
+    #[cfg(feature = "sim")]
+    pub profile: Option<std::sync::Arc<crate::sim::Profile>>,
+}
+
+/// Something that compiles kernels, keeps buffers and launches the one on the other.
+///
+/// Methods may be called from any thread. Work is done in the order it was launched. Futures are
+/// `Send` on native targets; in a browser, compiling and allocating can report an error only later.
+pub trait Backend: Sized + MaybeSend + MaybeSync + 'static {
+    /// The word on the command line and in reports.
+    const NAME: &'static str;
+    /// Device memory. Dropping it frees it and never panics.
+    type Buffer: MaybeSend + MaybeSync;
+    /// A compiled kernel.
+    type Kernel: MaybeSend + MaybeSync;
+
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// [`Error::NoBackend`] where this machine has none, [`Error::NoDevice`] where none matches.
+    fn open(select: &Select) -> impl Future<Output = Result<Self>> + MaybeSend;
+
+    /// The device.
+    fn device(&self) -> &Device;
+
+    /// Compiles (or loads) one pass.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the rung has no kernel in this language or the device is too
+    /// old, [`Error::Compile`] and [`Error::PtxVersion`] with the compiler's words.
+    fn compile(&self, program: &Program) -> impl Future<Output = Result<Self::Kernel>> + MaybeSend;
+
+    /// Allocates at least `bytes` of device memory, with unspecified content.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Limit`].
+    fn alloc(&self, bytes: u64) -> impl Future<Output = Result<Self::Buffer>> + MaybeSend;
+
+    /// Writes `bytes` (a multiple of 4) at `offset` (a multiple of 4).
+    fn upload(&self, buffer: &Self::Buffer, offset: u64, bytes: &[u8]) -> impl Future<Output = Result<()>> + MaybeSend;
+
+    /// Fills `len` bytes at `offset` (both multiples of 4) with `word`.
+    fn fill(
+        &self,
+        buffer: &Self::Buffer,
+        offset: u64,
+        len: u64,
+        word: u32,
+    ) -> impl Future<Output = Result<()>> + MaybeSend;
+
+    /// Reads back into `bytes` (a multiple of 4) from `offset`, after all work launched so far.
+    fn download(
+        &self,
+        buffer: &Self::Buffer,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> impl Future<Output = Result<()>> + MaybeSend;
+
+    /// Launches in order, without waiting.
+    fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()>;
+
+    /// Runs each work (a list of launches) in order, each between two readings of the clock, and
+    /// returns the nanoseconds of each.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the backend has no clock.
+    fn time(&self, works: &[&[Launch<'_, Self>]]) -> impl Future<Output = Result<Vec<f64>>> + MaybeSend;
+
+    /// What is known of a compiled kernel.
+    fn inspect(&self, kernel: &Self::Kernel) -> Result<KernelInfo>;
+
+    /// Clocks and power now.
+    fn telemetry(&self) -> Telemetry {
+        Telemetry::default()
+    }
+}
+
+/// The backends of this crate, in the order `auto` tries them, and whether they are in this build.
+pub const BACKENDS: &[(&str, bool)] =
+    &[("cuda", cfg!(feature = "cuda")), ("wgpu", cfg!(feature = "wgpu")), ("sim", cfg!(feature = "sim"))];
+
+/// The error for a backend that this build does not have.
+pub fn not_built(name: &str) -> Error {
+    match BACKENDS.iter().find(|(n, _)| *n == name) {
+        Some((name, _)) => Error::NoBackend {
+            backend: name,
+            because: "this build does not have it".into(),
+            remedy: format!("Build with `--features {name}`"),
+        },
+        None => Error::Unknown {
+            kind: "backend",
+            word: name.into(),
+            known: std::iter::once("auto").chain(BACKENDS.iter().map(|b| b.0)).map(String::from).collect(),
+        },
+    }
+}

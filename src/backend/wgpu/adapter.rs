@@ -1,0 +1,136 @@
+//! Finding an adapter, asking it for all it has, and describing what was given.
+
+use crate::backend::{Backend as _, Clock, Device, DeviceKind, Limits, Select};
+use crate::error::{Error, Result};
+use wgpu::{DeviceType, Features};
+
+/// Features that some rung or the clock can use; each is requested where it exists.
+const WANTED: Features = Features::TIMESTAMP_QUERY
+    .union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
+    .union(Features::SHADER_F16)
+    .union(Features::SHADER_F64)
+    .union(Features::SUBGROUP);
+
+/// The adapter that `select` names, or the best one: a real GPU before a software adapter.
+pub(super) async fn choose(select: &Select) -> Result<wgpu::Adapter> {
+    let mut adapters = list(wgpu::Backends::PRIMARY).await;
+    if adapters.is_empty() {
+        adapters = list(wgpu::Backends::SECONDARY).await;
+    }
+    if adapters.is_empty() {
+        return Err(Error::NoBackend {
+            backend: "wgpu",
+            because: "no Vulkan, Metal, DX12 or GL adapter was found".into(),
+            remedy:
+                "Install a GPU driver; without a GPU, Mesa's software adapter (mesa-vulkan-drivers) runs every rung"
+                    .into(),
+        });
+    }
+    adapters.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    let asked = select.device.clone().or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok());
+    let Some(asked) = asked else { return Ok(adapters.remove(0)) };
+    let names: Vec<String> = adapters.iter().map(|a| a.get_info().name).collect();
+    let index = match asked.parse::<usize>() {
+        Ok(index) => (index < names.len()).then_some(index),
+        Err(_) => names.iter().position(|n| n.to_lowercase().contains(&asked.to_lowercase())),
+    };
+    match index {
+        Some(index) => Ok(adapters.swap_remove(index)),
+        None => Err(Error::NoDevice { backend: super::Wgpu::NAME, asked, available: names }),
+    }
+}
+
+async fn list(group: wgpu::Backends) -> Vec<wgpu::Adapter> {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+    // The environment (WGPU_BACKEND) narrows the group; validation layers are for debugging wgpu itself.
+    descriptor.backends &= group;
+    descriptor.flags = wgpu::InstanceFlags::empty().with_env();
+    if descriptor.backends.is_empty() {
+        return Vec::new();
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    return wgpu::Instance::new(descriptor).enumerate_adapters(group).await;
+    #[cfg(target_arch = "wasm32")]
+    return wgpu::Instance::new(descriptor)
+        .request_adapter(&wgpu::RequestAdapterOptions::default())
+        .await
+        .into_iter()
+        .collect();
+}
+
+fn rank(kind: DeviceType) -> u32 {
+    match kind {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    }
+}
+
+/// A device with every wanted feature and the largest limits that the adapter has.
+pub(super) async fn request(adapter: &wgpu::Adapter, select: &Select) -> Result<(wgpu::Device, wgpu::Queue)> {
+    let mut limits = adapter.limits();
+    if let Some(bytes) = select.max_binding {
+        limits.max_storage_buffer_binding_size = limits.max_storage_buffer_binding_size.min(bytes);
+    }
+    adapter
+        .request_device(&wgpu::DeviceDescriptor {
+            label: Some("gpu-ladder"),
+            required_features: adapter.features() & WANTED,
+            required_limits: limits,
+            experimental_features: wgpu::ExperimentalFeatures::disabled(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            trace: wgpu::Trace::Off,
+        })
+        .await
+        .map_err(|error| Error::device("request_device", error))
+}
+
+/// What was given.
+pub(super) fn describe(info: &wgpu::AdapterInfo, device: &wgpu::Device, queue: &wgpu::Queue) -> Device {
+    let limits = device.limits();
+    let features = device.features();
+    let blocks = limits.max_compute_workgroups_per_dimension;
+    let kind = match info.device_type {
+        DeviceType::DiscreteGpu => DeviceKind::Discrete,
+        DeviceType::IntegratedGpu => DeviceKind::Integrated,
+        DeviceType::VirtualGpu => DeviceKind::Virtual,
+        DeviceType::Cpu => DeviceKind::Software,
+        DeviceType::Other => DeviceKind::Unknown,
+    };
+    let sheet = crate::limits::data_sheet(&info.name);
+    Device {
+        backend: super::Wgpu::NAME,
+        name: info.name.clone(),
+        driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
+        api: format!("{:?}", info.backend),
+        kind,
+        limits: Limits {
+            threads_per_block: limits.max_compute_invocations_per_workgroup,
+            block: [
+                limits.max_compute_workgroup_size_x,
+                limits.max_compute_workgroup_size_y,
+                limits.max_compute_workgroup_size_z,
+            ],
+            grid: [blocks; 3],
+            shared_static: limits.max_compute_workgroup_storage_size,
+            shared_dynamic: limits.max_compute_workgroup_storage_size,
+            buffer: limits.max_buffer_size,
+            binding: limits.max_storage_buffer_binding_size,
+            binding_alignment: limits.min_storage_buffer_offset_alignment.into(),
+            bindings: limits.max_storage_buffers_per_shader_stage,
+        },
+        memory: None,
+        l2: sheet.map(|s| s.l2_bytes),
+        multiprocessors: None,
+        compute_capability: None,
+        warp: info.subgroup_min_size.max(1),
+        f16: features.contains(Features::SHADER_F16),
+        clock: if features.contains(Features::TIMESTAMP_QUERY) {
+            Clock::Device { resolution_ns: queue.get_timestamp_period().into() }
+        } else {
+            Clock::Host { resolution_ns: 100.0 }
+        },
+    }
+}

@@ -1,0 +1,349 @@
+//! The portable backend: WGSL through `wgpu` (Vulkan, Metal, DX12, GL, and WebGPU in a browser).
+
+mod adapter;
+mod timer;
+mod transfer;
+
+use crate::backend::{Backend, Device, KernelInfo, Launch, Select, Telemetry};
+use crate::error::{Error, Result};
+use crate::rung::{Native, Program, Source};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A `wgpu` device and its queue.
+pub struct Wgpu {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    description: Device,
+    browser_checks: bool,
+    #[cfg(feature = "cuda")]
+    pci_bus_id: String,
+    faults: Arc<Mutex<Faults>>,
+    patterns: Mutex<HashMap<u32, wgpu::Buffer>>,
+}
+
+/// A storage buffer; its size is rounded up to 16 bytes.
+pub struct Buffer {
+    buffer: wgpu::Buffer,
+}
+
+impl Buffer {
+    /// The `wgpu` buffer.
+    pub fn raw(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+}
+
+/// A compiled compute pipeline, or a call of the encoder.
+pub struct Kernel(Code);
+
+enum Code {
+    Pipeline { pipeline: wgpu::ComputePipeline, layout: wgpu::BindGroupLayout, label: String },
+    Native(Native),
+}
+
+/// What the device said outside of any call.
+#[derive(Default)]
+struct Faults {
+    lost: Option<String>,
+    uncaptured: Option<String>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Wgpu {
+    /// Wraps a device that the program already has. It runs within the features and limits that
+    /// the device was made with.
+    pub fn from_device(adapter: &wgpu::AdapterInfo, device: wgpu::Device, queue: wgpu::Queue, select: &Select) -> Self {
+        let faults = Arc::new(Mutex::new(Faults::default()));
+        let sink = Arc::clone(&faults);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            lock(&sink).uncaptured.get_or_insert(error.to_string());
+        }));
+        let sink = Arc::clone(&faults);
+        device.set_device_lost_callback(move |reason, message| {
+            // Dropping the device is an end that its owner chose.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                lock(&sink).lost.get_or_insert(message);
+            }
+        });
+        let description = adapter::describe(adapter, &device, &queue);
+        Wgpu {
+            device,
+            queue,
+            description,
+            browser_checks: select.browser_checks,
+            #[cfg(feature = "cuda")]
+            pci_bus_id: adapter.device_pci_bus_id.clone(),
+            faults,
+            patterns: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// The `wgpu` device.
+    pub fn raw_device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// The `wgpu` queue.
+    pub fn raw_queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
+    /// An error if the device was lost or reported one that no call caught.
+    fn check(&self) -> Result<()> {
+        let mut faults = lock(&self.faults);
+        if let Some(message) = &faults.lost {
+            return Err(Error::DeviceLost(message.clone()));
+        }
+        match faults.uncaptured.take() {
+            Some(message) => Err(Error::device("wgpu", message)),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs `make` and returns its value, or what the validation and memory scopes caught. The
+    /// scopes belong to this thread, so they are closed before anything is awaited.
+    async fn scoped<T>(&self, label: &str, make: impl FnOnce() -> T) -> Result<T> {
+        let (value, validation, memory, internal) = {
+            let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
+            let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+            let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+            let value = make();
+            (value, validation.pop(), memory.pop(), internal.pop())
+        };
+        if let Some(error) = validation.await {
+            return Err(Error::Compile { label: label.into(), log: error.to_string() });
+        }
+        if memory.await.is_some() {
+            return Err(Error::OutOfMemory { needed: 0, free: None });
+        }
+        if let Some(error) = internal.await {
+            return Err(Error::Compile { label: label.into(), log: error.to_string() });
+        }
+        self.check()?;
+        Ok(value)
+    }
+
+    fn pipeline(&self, program: &Program, text: &str) -> Code {
+        let descriptor =
+            wgpu::ShaderModuleDescriptor { label: Some(&program.label), source: wgpu::ShaderSource::Wgsl(text.into()) };
+        let lean = program.trusted && !self.browser_checks;
+        let module = if lean {
+            let checks =
+                wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
+            // SAFETY: `trusted` is only set for this crate's own shaders, whose loops all end (the
+            // simulator runs every one in the tests), or by a caller of the unsafe
+            // `Rung::with_trusted_wgsl`, who vouched for it. Bounds checks stay on.
+            unsafe { self.device.create_shader_module_trusted(descriptor, checks) }
+        } else {
+            self.device.create_shader_module(descriptor)
+        };
+        let storage = program.written.iter().map(|&written| wgpu::BufferBindingType::Storage { read_only: !written });
+        let params = (program.params_bytes > 0).then_some(wgpu::BufferBindingType::Uniform);
+        let entries: Vec<_> = storage
+            .chain(params)
+            .enumerate()
+            .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+                binding: binding as u32,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                count: None,
+            })
+            .collect();
+        let layout = self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(&program.label),
+            entries: &entries,
+        });
+        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(&program.label),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(&program.label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(&program.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[],
+                // Shipped kernels write every element of workgroup memory before they read it.
+                zero_initialize_workgroup_memory: !lean,
+            },
+            cache: None,
+        });
+        Code::Pipeline { pipeline, layout, label: program.label.clone() }
+    }
+
+    /// Records one launch; kernels go into `pass_timestamps`' pass where that is given.
+    fn record(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        launch: &Launch<'_, Self>,
+        timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        match &launch.kernel.0 {
+            Code::Native(Native::Copy) => {
+                if let [from, to] = launch.bindings.as_slice() {
+                    let len = from.len.min(to.len);
+                    encoder.copy_buffer_to_buffer(&from.buffer.buffer, from.offset, &to.buffer.buffer, to.offset, len);
+                }
+            }
+            Code::Pipeline { pipeline, layout, label } => {
+                let group = self.bind_group(launch, layout);
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                    label: Some(label),
+                    timestamp_writes: timestamps,
+                });
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, &group, &[]);
+                let [x, y, z] = launch.grid;
+                pass.dispatch_workgroups(x, y, z);
+            }
+        }
+    }
+
+    fn bind_group(&self, launch: &Launch<'_, Self>, layout: &wgpu::BindGroupLayout) -> wgpu::BindGroup {
+        let uniform = (!launch.params.is_empty()).then(|| {
+            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("params"),
+                size: (launch.params.len() as u64).next_multiple_of(16),
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            self.queue.write_buffer(&buffer, 0, &launch.params);
+            buffer
+        });
+        let mut resources: Vec<wgpu::BindingResource<'_>> = launch
+            .bindings
+            .iter()
+            .map(|view| {
+                wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &view.buffer.buffer,
+                    offset: view.offset,
+                    size: std::num::NonZeroU64::new(view.len),
+                })
+            })
+            .collect();
+        resources.extend(uniform.as_ref().map(|u| u.as_entire_binding()));
+        let entries: Vec<_> = resources
+            .into_iter()
+            .enumerate()
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding: binding as u32, resource })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+    }
+}
+
+impl Backend for Wgpu {
+    const NAME: &'static str = "wgpu";
+    type Buffer = Buffer;
+    type Kernel = Kernel;
+
+    async fn open(select: &Select) -> Result<Self> {
+        let adapter = adapter::choose(select).await?;
+        let (device, queue) = adapter::request(&adapter, select).await?;
+        Ok(Wgpu::from_device(&adapter.get_info(), device, queue, select))
+    }
+
+    fn device(&self) -> &Device {
+        &self.description
+    }
+
+    async fn compile(&self, program: &Program) -> Result<Kernel> {
+        match &program.wgsl {
+            Source::Native(native) => return Ok(Kernel(Code::Native(*native))),
+            Source::Absent { because } => return Err(Error::unsupported(&program.label, because.as_ref())),
+            Source::Ptx(_) => return Err(Error::unsupported(&program.label, "PTX is not WGSL")),
+            Source::Text(_) => {}
+        }
+        let mut text = program
+            .wgsl_text()
+            .ok_or_else(|| Error::unsupported(&program.label, "WGSL cannot store elements of this width"))?;
+        if program.element_words.1 == Some("f16") {
+            if !self.description.f16 {
+                return Err(Error::unsupported(&program.label, "this adapter has no f16 arithmetic in shaders"));
+            }
+            text.insert_str(0, "enable f16; ");
+        }
+        let code = self.scoped(&program.label, || self.pipeline(program, &text)).await?;
+        Ok(Kernel(code))
+    }
+
+    async fn alloc(&self, bytes: u64) -> Result<Buffer> {
+        let size = bytes.next_multiple_of(16).max(16);
+        let limit = self.description.limits.buffer;
+        if size > limit {
+            return Err(Error::Limit {
+                what: "a buffer".into(),
+                needed: size,
+                limit,
+                unit: "bytes",
+                device: self.description.name.clone(),
+            });
+        }
+        let made = self
+            .scoped("buffer", || {
+                self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: None,
+                    size,
+                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                })
+            })
+            .await;
+        match made {
+            Ok(buffer) => Ok(Buffer { buffer }),
+            Err(Error::OutOfMemory { free, .. }) => Err(Error::OutOfMemory { needed: size, free }),
+            Err(Error::Compile { log, .. }) => Err(Error::device("create_buffer", log)),
+            Err(other) => Err(other),
+        }
+    }
+
+    async fn upload(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.write(buffer, offset, bytes)
+    }
+
+    async fn fill(&self, buffer: &Buffer, offset: u64, len: u64, word: u32) -> Result<()> {
+        self.fill_words(buffer, offset, len, word)
+    }
+
+    async fn download(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.read(buffer, offset, bytes).await
+    }
+
+    fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
+        for launch in launches {
+            let odd = launch.bindings.iter().find(|view| !view.len.is_multiple_of(4));
+            if let (Code::Native(Native::Copy), Some(view)) = (&launch.kernel.0, odd) {
+                let because = format!("WebGPU copies whole words, and {} bytes are none", view.len);
+                return Err(Error::unsupported("a buffer copy", because));
+            }
+        }
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+        for launch in launches {
+            self.record(&mut encoder, launch, None);
+        }
+        self.queue.submit([encoder.finish()]);
+        self.check()
+    }
+
+    async fn time(&self, works: &[&[Launch<'_, Self>]]) -> Result<Vec<f64>> {
+        timer::time(self, works).await
+    }
+
+    fn inspect(&self, _kernel: &Kernel) -> Result<KernelInfo> {
+        // WebGPU tells nothing about a compiled pipeline.
+        Ok(KernelInfo::default())
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        #[cfg(feature = "cuda")]
+        if !self.pci_bus_id.is_empty() {
+            return crate::backend::cuda::telemetry::at_pci_bus(&self.pci_bus_id);
+        }
+        Telemetry::default()
+    }
+}

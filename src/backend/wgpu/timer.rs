@@ -1,0 +1,122 @@
+//! The clock of the portable backend: timestamp queries, or the host's clock where there are none.
+
+use super::{Code, Wgpu};
+use crate::backend::{Backend, Clock, Launch};
+use crate::error::{Error, Result};
+
+/// Timestamps of one query set; WebGPU allows 4096.
+const TIMESTAMPS: usize = 512;
+
+pub(super) async fn time(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]]) -> Result<Vec<f64>> {
+    let mut all = Vec::with_capacity(works.len());
+    match wgpu.device().clock {
+        Clock::Device { resolution_ns } => {
+            for chunk in works.chunks(TIMESTAMPS / 2) {
+                all.extend(by_timestamps(wgpu, chunk, resolution_ns).await?);
+            }
+        }
+        _ => {
+            for work in works {
+                all.push(by_host(wgpu, work)?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f64) -> Result<Vec<f64>> {
+    let count = works.len() as u32 * 2;
+    let bytes = u64::from(count) * 8;
+    let set = wgpu.device.create_query_set(&wgpu::QuerySetDescriptor {
+        label: Some("times"),
+        ty: wgpu::QueryType::Timestamp,
+        count,
+    });
+    let buffer = |usage| {
+        wgpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("times"),
+            size: bytes,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let resolved = buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC);
+    let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    for (index, work) in works.iter().enumerate() {
+        // One submission per work: long works must not add up to a watchdog's limit.
+        let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("time") });
+        record(wgpu, &mut encoder, work, &set, index as u32 * 2)?;
+        wgpu.queue.submit([encoder.finish()]);
+    }
+    let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("times") });
+    encoder.resolve_query_set(&set, 0..count, &resolved, 0);
+    encoder.copy_buffer_to_buffer(&resolved, 0, &staging, 0, bytes);
+    wgpu.queue.submit([encoder.finish()]);
+    wgpu.map(&staging).await?;
+    let view = staging.get_mapped_range(..).map_err(|error| Error::device("get_mapped_range", error))?;
+    let ticks: Vec<u64> =
+        view.chunks_exact(8).map(|b| u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect();
+    drop(view);
+    staging.unmap();
+    wgpu.check()?;
+    Ok(ticks.chunks_exact(2).map(|t| t[1].saturating_sub(t[0]) as f64 * period_ns).collect())
+}
+
+/// Records a work with a timestamp before its first and after its last launch.
+fn record(
+    wgpu: &Wgpu,
+    encoder: &mut wgpu::CommandEncoder,
+    work: &[Launch<'_, Wgpu>],
+    set: &wgpu::QuerySet,
+    first: u32,
+) -> Result<()> {
+    let only_kernels = work.iter().all(|launch| matches!(launch.kernel.0, Code::Pipeline { .. }));
+    let last = work.len().saturating_sub(1);
+    if only_kernels && !work.is_empty() {
+        for (index, launch) in work.iter().enumerate() {
+            let begin = (index == 0).then_some(first);
+            let end = (index == last).then_some(first + 1);
+            let writes = (begin.is_some() || end.is_some()).then_some(wgpu::ComputePassTimestampWrites {
+                query_set: set,
+                beginning_of_pass_write_index: begin,
+                end_of_pass_write_index: end,
+            });
+            wgpu.record(encoder, launch, writes);
+        }
+        return Ok(());
+    }
+    if !wgpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS) {
+        return Err(Error::unsupported("timing a buffer copy", "this adapter has no timestamps between commands"));
+    }
+    encoder.write_timestamp(set, first);
+    for launch in work {
+        wgpu.record(encoder, launch, None);
+    }
+    encoder.write_timestamp(set, first + 1);
+    Ok(())
+}
+
+/// The host's clock around a batch that is long against the cost of waiting for it.
+fn by_host(wgpu: &Wgpu, work: &[Launch<'_, Wgpu>]) -> Result<f64> {
+    #[cfg(target_arch = "wasm32")]
+    return Err(Error::unsupported("timing", "this browser gives no timestamp queries, and nothing may wait here"));
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        const LONG_ENOUGH_NS: f64 = 2e6;
+        const MOST_REPEATS: u32 = 256;
+        let mut repeats = 1;
+        loop {
+            wgpu.wait()?;
+            let start = std::time::Instant::now();
+            for _ in 0..repeats {
+                wgpu.launch(work)?;
+            }
+            wgpu.wait()?;
+            let elapsed = start.elapsed().as_nanos() as f64;
+            if elapsed >= LONG_ENOUGH_NS || repeats >= MOST_REPEATS {
+                return Ok(elapsed / f64::from(repeats));
+            }
+            repeats *= 2;
+        }
+    }
+}

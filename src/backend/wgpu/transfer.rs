@@ -1,0 +1,108 @@
+//! Bytes to the device and back.
+
+use super::{Buffer, Wgpu, lock};
+use crate::error::{Error, Result};
+use futures_intrusive::channel::shared::oneshot_channel;
+
+/// Bytes moved at a time, so that staging memory stays small beside the matrices.
+const CHUNK: u64 = 64 << 20;
+
+impl Wgpu {
+    pub(super) fn write(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        for (index, chunk) in bytes.chunks(CHUNK as usize).enumerate() {
+            self.queue.write_buffer(&buffer.buffer, offset + index as u64 * CHUNK, chunk);
+            if bytes.len() as u64 > CHUNK {
+                // Writes are kept in staging memory until the next submission.
+                self.queue.submit([]);
+                self.wait()?;
+            }
+        }
+        self.check()
+    }
+
+    pub(super) fn fill_words(&self, buffer: &Buffer, offset: u64, len: u64, word: u32) -> Result<()> {
+        let pattern = self.pattern(word);
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("fill") });
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(pattern.size());
+            encoder.copy_buffer_to_buffer(&pattern, 0, &buffer.buffer, offset + done, part);
+            done += part;
+        }
+        self.queue.submit([encoder.finish()]);
+        self.check()
+    }
+
+    /// A buffer full of `word`, kept for the next fill.
+    fn pattern(&self, word: u32) -> wgpu::Buffer {
+        const PATTERN_BYTES: u64 = 4 << 20;
+        let mut patterns = lock(&self.patterns);
+        patterns
+            .entry(word)
+            .or_insert_with(|| {
+                let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("pattern"),
+                    size: PATTERN_BYTES,
+                    usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                });
+                let bytes = word.to_le_bytes().repeat(PATTERN_BYTES as usize / 4);
+                self.queue.write_buffer(&buffer, 0, &bytes);
+                buffer
+            })
+            .clone()
+    }
+
+    pub(super) async fn read(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        for (index, chunk) in bytes.chunks_mut(CHUNK as usize).enumerate() {
+            self.read_chunk(&buffer.buffer, offset + index as u64 * CHUNK, chunk).await?;
+        }
+        Ok(())
+    }
+
+    async fn read_chunk(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return self.check();
+        }
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("staging"),
+            size: bytes.len() as u64,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
+        encoder.copy_buffer_to_buffer(buffer, offset, &staging, 0, bytes.len() as u64);
+        self.queue.submit([encoder.finish()]);
+        self.map(&staging).await?;
+        let view = staging.get_mapped_range(..).map_err(|error| Error::device("get_mapped_range", error))?;
+        bytes.copy_from_slice(&view);
+        drop(view);
+        staging.unmap();
+        self.check()
+    }
+
+    /// Waits until `staging` can be read. Natively this blocks in `poll`; a browser calls back by itself.
+    pub(super) async fn map(&self, staging: &wgpu::Buffer) -> Result<()> {
+        let (sender, receiver) = oneshot_channel();
+        staging.map_async(wgpu::MapMode::Read, .., move |result| {
+            // The receiver may be gone if its future was dropped; nobody waits then.
+            let _ = sender.send(result);
+        });
+        self.wait()?;
+        match receiver.receive().await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => self.check().and(Err(Error::device("map_async", error))),
+            None => self.check().and(Err(Error::device("map_async", "the callback was dropped"))),
+        }
+    }
+
+    /// Waits for all work so far, where waiting is possible.
+    pub(super) fn wait(&self) -> Result<()> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
+            self.check()?;
+            return Err(Error::device("poll", error));
+        }
+        self.check()
+    }
+}

@@ -1,0 +1,287 @@
+//! A climb: every rung of a ladder on every backend asked for, verified, timed against each other
+//! and against the best copy of the same bytes, as rows.
+
+use crate::backend::{Any, BACKENDS, Clock, Device, Select};
+use crate::error::{Error, Result};
+use crate::op::{self, Op};
+use crate::problem::Problem;
+use crate::report::{Cell, Row};
+use crate::rung::Rung;
+use crate::session::{Inputs, Session, Stage, Verdict, Verified};
+use crate::timing::{Samples, Timing};
+use std::sync::Arc;
+
+/// What to climb.
+#[derive(Clone)]
+pub struct Climb {
+    /// The op.
+    pub op: &'static dyn Op,
+    /// The problem.
+    pub problem: Problem,
+    /// The rungs, in ladder order; empty for all.
+    pub rungs: Vec<Rung>,
+    /// The backends; empty for every one that opens.
+    pub backends: Vec<String>,
+    /// Which device of them, and how to compile.
+    pub select: Select,
+    /// How to time; `None` for what suits the device, [`Timing::brief`] on a software adapter.
+    pub timing: Option<Timing>,
+    /// The seed of generated inputs.
+    pub seed: u64,
+    /// The caller's own operands in place of generated ones, with where they come from.
+    pub given: Option<(Vec<Arc<Vec<u8>>>, String)>,
+}
+
+/// What a climb reports while it runs.
+pub trait Progress {
+    /// A step has begun.
+    fn step(&mut self, what: &str);
+}
+
+impl<F: FnMut(&str)> Progress for F {
+    fn step(&mut self, what: &str) {
+        self(what);
+    }
+}
+
+/// The rows of a climb, and what the best verified rung computed.
+pub struct Ascent {
+    /// One row per rung and backend that was asked for, absent ones with their reason.
+    pub rows: Vec<Row>,
+    /// Backends that did not open, each with its reason.
+    pub missing: Vec<(String, Error)>,
+    /// The output of the last verified rung, where the caller's own operands were given.
+    pub output: Option<Vec<u8>>,
+}
+
+impl Ascent {
+    /// Whether no rung gave a wrong result.
+    pub fn passed(&self) -> bool {
+        self.rows.iter().all(|row| !row.cell.is_failure())
+    }
+}
+
+impl Climb {
+    /// A climb of the whole ladder on every backend that opens, with generated inputs.
+    pub fn new(op: &'static dyn Op, problem: Problem) -> Self {
+        Climb {
+            op,
+            problem,
+            rungs: Vec::new(),
+            backends: Vec::new(),
+            select: Select::default(),
+            timing: None,
+            seed: 1,
+            given: None,
+        }
+    }
+
+    /// Keeps the rungs that `words` name (by name or by id).
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for a word that names none.
+    pub fn with_rungs(mut self, words: &[String]) -> Result<Self> {
+        let ladder = self.op.ladder();
+        if let Some(word) = words.iter().find(|w| !ladder.iter().any(|r| r.answers_to(w))) {
+            return Err(Error::Unknown {
+                kind: "rung",
+                word: word.clone(),
+                known: ladder.iter().map(Rung::id).collect(),
+            });
+        }
+        self.rungs = ladder.iter().filter(|r| words.iter().any(|w| r.answers_to(w))).cloned().collect();
+        Ok(self)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the problem or the options; [`Error::NoBackend`] if none opened. A rung
+    /// that cannot run, or fails, is a row.
+    pub async fn run(&self, progress: &mut dyn Progress) -> Result<Ascent> {
+        if let Some(timing) = &self.timing {
+            timing.check()?;
+        }
+        self.op.check(&self.problem)?;
+        let mut ascent = Ascent { rows: Vec::new(), missing: Vec::new(), output: None };
+        let (mut opened, mut tried_sim) = (0, false);
+        let mut names = self.backend_names()?;
+        while !names.is_empty() {
+            let name = names.remove(0);
+            progress.step(&format!("opening {name}"));
+            match Any::open_named(&name, &self.select).await {
+                Ok(any) => {
+                    opened += 1;
+                    self.on_backend(any, progress, &mut ascent).await?;
+                }
+                Err(error) => ascent.missing.push((name, error)),
+            }
+            // The simulator counts instead: without any GPU the ladder still runs and explains itself.
+            if names.is_empty() && opened == 0 && self.backends.is_empty() && cfg!(feature = "sim") && !tried_sim {
+                tried_sim = true;
+                names.push("sim".into());
+            }
+        }
+        if opened == 0 {
+            return Err(no_backend(&ascent.missing));
+        }
+        Ok(ascent)
+    }
+
+    fn backend_names(&self) -> Result<Vec<String>> {
+        let built =
+            || BACKENDS.iter().filter(|(name, built)| *built && *name != "sim").map(|(name, _)| name.to_string());
+        if self.backends.is_empty() || self.backends.iter().any(|b| b == "auto") {
+            return Ok(built().collect());
+        }
+        for name in &self.backends {
+            if !BACKENDS.iter().any(|(n, built)| n == name && *built) {
+                return Err(crate::backend::not_built(name));
+            }
+        }
+        Ok(self.backends.clone())
+    }
+
+    async fn on_backend(&self, any: Any, progress: &mut dyn Progress, ascent: &mut Ascent) -> Result<()> {
+        let session = Session::new(any);
+        let device = session.device().clone();
+        if device.is_software() && device.clock != Clock::None {
+            tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
+        }
+        let ladder: Vec<Rung> = if self.rungs.is_empty() { self.op.ladder().to_vec() } else { self.rungs.clone() };
+        let blank = |rung: &Rung| Row::new(self.op, rung, &self.problem, &device);
+        let stage = match session.stage(self.op, &self.problem, self.inputs()).await {
+            Ok(stage) => stage,
+            Err(error @ (Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. })) => {
+                let absent = |rung: &Rung| Row { cell: Cell::Absent(error.to_string()), ..blank(rung) };
+                ascent.rows.extend(ladder.iter().map(absent));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let mut rows: Vec<Row> = Vec::new();
+        let mut verified: Vec<(usize, Verified<Any>)> = Vec::new();
+        for rung in &ladder {
+            progress.step(&format!("{}: verifying {}", device.backend, rung.id()));
+            let mut row = blank(rung);
+            row.set_stage(&stage);
+            match self.verify(&session, &stage, rung).await {
+                Ok(Verdict::Pass(proof)) => {
+                    row.cell = Cell::Verified { coverage: proof.coverage().to_string() };
+                    #[cfg(feature = "sim")]
+                    row.set_profiles(&profiles(&session, &proof));
+                    verified.push((rows.len(), proof));
+                }
+                Ok(Verdict::Fail(mismatch)) => row.cell = Cell::Wrong(mismatch.to_string()),
+                Err(Error::Unsupported { because, .. }) => row.cell = Cell::Absent(because),
+                Err(error @ Error::Limit { .. }) => row.cell = Cell::Absent(error.to_string()),
+                Err(error) => row.cell = Cell::Failed(error.to_string()),
+            }
+            rows.push(row);
+        }
+        if device.clock != Clock::None && !verified.is_empty() {
+            progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
+            self.time(&session, &mut rows, &verified).await?;
+        }
+        if self.given.is_some()
+            && ascent.output.is_none()
+            && let Some((_, best)) = verified.last()
+        {
+            ascent.output = Some(best.output().await?);
+        }
+        ascent.rows.append(&mut rows);
+        Ok(())
+    }
+
+    fn inputs(&self) -> Inputs {
+        match &self.given {
+            Some((operands, description)) => {
+                Inputs::Given { operands: operands.clone(), description: description.clone() }
+            }
+            None => Inputs::Seeded(self.seed),
+        }
+    }
+
+    async fn verify(&self, session: &Session<Any>, stage: &Arc<Stage<Any>>, rung: &Rung) -> Result<Verdict<Any>> {
+        let prepared = session.prepare(stage, rung).await?;
+        session.verify(prepared).await
+    }
+
+    /// Times the verified rungs, and copies of as many bytes, in the same rounds.
+    async fn time(&self, session: &Session<Any>, rows: &mut [Row], verified: &[(usize, Verified<Any>)]) -> Result<()> {
+        let device = session.device().clone();
+        let timing = self.timing.clone().unwrap_or_else(|| timing_for(&device));
+        let floor_ns = session.floor().await.ok();
+        let copies = self.copies(session).await?;
+        let mut contenders: Vec<&Verified<Any>> = verified.iter().map(|(_, proof)| proof).collect();
+        contenders.extend(&copies);
+        let samples = session.time(&contenders, &timing).await?;
+        let (ours, copies) = samples.split_at(verified.len());
+        let best_copy = copies.iter().map(Samples::median).fold(f64::INFINITY, f64::min);
+        let first = ours.first().map(Samples::median);
+        for ((index, _), samples) in verified.iter().zip(ours) {
+            let row = &mut rows[*index];
+            row.set_samples(samples, self.op.work(&self.problem), floor_ns);
+            row.share_of_copy = best_copy.is_finite().then(|| best_copy / samples.median());
+            row.speedup_over_first = first.map(|first| first / samples.median());
+        }
+        Ok(())
+    }
+
+    /// Verified copies of as many bytes as the problem must move; none where the copy itself is climbed.
+    async fn copies(&self, session: &Session<Any>) -> Result<Vec<Verified<Any>>> {
+        let bytes = self.op.work(&self.problem).bytes as u64 / 2;
+        let len = bytes.div_ceil(4);
+        let problem = Problem::new(crate::Element::U32, [len]);
+        let mut copies = Vec::new();
+        let stage = match session.stage(&op::Copy, &problem, Inputs::Seeded(self.seed)).await {
+            Ok(stage) => stage,
+            // A device too full for another pair of buffers still has its own rows to show.
+            Err(Error::OutOfMemory { .. } | Error::Limit { .. }) => return Ok(copies),
+            Err(error) => return Err(error),
+        };
+        for rung in op::Copy.ladder() {
+            match self.verify(session, &stage, rung).await {
+                Ok(Verdict::Pass(proof)) => copies.push(proof),
+                Ok(Verdict::Fail(mismatch)) => {
+                    return Err(Error::device(format!("copy/{}", rung.id()), mismatch));
+                }
+                Err(Error::Unsupported { .. } | Error::Limit { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(copies)
+    }
+}
+
+/// What the simulator counted in each launch's kernel.
+#[cfg(feature = "sim")]
+fn profiles(session: &Session<Any>, proof: &Verified<Any>) -> Vec<Arc<crate::sim::Profile>> {
+    use crate::backend::Backend;
+    proof.kernels().filter_map(|kernel| session.backend().inspect(kernel).ok()?.profile).collect()
+}
+
+/// How to time on a device where the caller has no wish.
+pub fn timing_for(device: &Device) -> Timing {
+    if device.is_software() { Timing::brief() } else { Timing::default() }
+}
+
+fn no_backend(missing: &[(String, Error)]) -> Error {
+    let reasons: Vec<String> = missing
+        .iter()
+        .map(|(name, error)| match error {
+            Error::NoBackend { because, .. } => format!("{name}: {because}"),
+            other => format!("{name}: {other}"),
+        })
+        .collect();
+    // A device that was asked for by name, on the only backend, is the caller's to correct.
+    if let [(_, error)] = missing {
+        return error.clone();
+    }
+    Error::NoBackend {
+        backend: "usable",
+        because: if reasons.is_empty() { "this build has no backend".into() } else { reasons.join("; ") },
+        remedy: "Install a GPU driver; without a GPU, Mesa's software adapter (mesa-vulkan-drivers) runs every rung"
+            .into(),
+    }
+}

@@ -1,0 +1,74 @@
+//! Optimisation ladders of GPU kernels: one idea per rung, the same rung on every backend, each
+//! verified before it may be timed, each time set against what the hardware can do.
+//!
+//! # The ladder
+//!
+//! An [op](op::Op) (transpose, matmul, copy …) has a ladder of [rungs](rung::Rung). A rung is one
+//! idea, as a CUDA kernel and as a WGSL kernel of the same name and shape, and a row of data. The
+//! [`Backend`](backend::Backend) trait is the seam below: «launch a compiled kernel on buffers».
+//!
+//! ```text
+//! Problem --stage--> Stage --prepare(rung)--> Prepared --verify--> Verdict::Pass(Verified) --time--> Samples
+//! ```
+//!
+//! [`Verified`] can only be had from [`Session::verify`], owns the kernel it was made for, and is the
+//! only thing that can be timed: no speed exists for an unchecked result.
+//!
+//! # Words
+//!
+//! | CUDA, and here | WGSL |
+//! |---|---|
+//! | grid of blocks | dispatch of workgroups |
+//! | block | workgroup |
+//! | thread | invocation |
+//! | shared memory | workgroup memory |
+//! | warp | subgroup |
+//! | global memory | storage buffers |
+//! | `__syncthreads()` | `workgroupBarrier()` |
+//!
+//! # A first example
+//!
+//! ```
+//! use gpu_ladder::backend::{Any, Backend, Select};
+//! use gpu_ladder::op::{Op, Transpose};
+//! use gpu_ladder::{Element, Inputs, Problem, Session, Verdict};
+//!
+//! # pollster::block_on(async {
+//! // Any::open(&Select::default()).await? in a program
+//! let Ok(any) = Any::open(&Select::default()).await else { return Ok(()) };
+//! let session = Session::new(any);
+//! let problem = Problem::new(Element::F32, [100, 77]);
+//! let stage = session.stage(&Transpose, &problem, Inputs::Seeded(1)).await?;
+//! let prepared = session.prepare(&stage, &Transpose.ladder()[0]).await?;
+//! let Verdict::Pass(proof) = session.verify(prepared).await? else { panic!("a wrong result") };
+//! println!("{}: {} compared", proof.label(), proof.coverage());
+//! # Ok::<(), gpu_ladder::Error>(())
+//! # }).unwrap();
+//! ```
+#![deny(missing_docs)]
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+pub mod backend;
+pub mod climb;
+mod element;
+mod error;
+pub mod limits;
+#[cfg(feature = "npy")]
+pub mod npy;
+pub mod op;
+mod problem;
+pub mod random;
+pub mod report;
+pub mod rung;
+mod session;
+#[cfg(feature = "sim")]
+#[allow(missing_docs)] // its counters are named for what they count
+pub mod sim;
+mod timing;
+pub mod verify;
+
+pub use element::Element;
+pub use error::{Error, Result};
+pub use problem::{Layout, Problem};
+pub use session::{Inputs, Prepared, Session, Stage, Verdict, Verified};
+pub use timing::{Samples, Timing, paired_ratio};

@@ -1,0 +1,112 @@
+//! `copy`: the yardstick. A kernel that moves data cannot be faster than moving it once.
+
+use super::{Distribution, Op, Place, Shape, Work, words};
+use crate::element::Element;
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::rung::{Accepts, Grid, Native, Rung, Source, rung};
+use crate::verify::Expected;
+use bytemuck::{Pod, Zeroable};
+use std::sync::{Arc, LazyLock};
+
+/// Copies `len` elements.
+pub struct Copy;
+
+/// The params struct of every copy kernel.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+struct Params {
+    block: [u32; 3],
+    tail: u32,
+    len: [u32; 2],
+}
+
+const ANY_WORD: &[u64] = &[1, 2, 4, 8, 16];
+
+static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    vec![
+        rung!("copy", "scalar", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
+            idea: "One element per thread.".into(),
+            because: "The first rung.".into(),
+            element_sizes: ANY_WORD.into(),
+            wgsl_element_sizes: (&[4, 8, 16]).into(),
+            accepts: Accepts::PACKED,
+        }),
+        rung!("copy", "vectorized", block [256, 1, 1], Grid::LinearBytes { per_block: 16384 }, {
+            idea: "16 bytes per access, and four independent loads before the first store.".into(),
+            because: "A quarter of the memory instructions, and four times the bytes in flight.".into(),
+            element_sizes: ANY_WORD.into(),
+            wgsl_element_sizes: ANY_WORD.into(),
+        }),
+        Rung {
+            idea: "The backend's own copy of a buffer.".into(),
+            because: "No kernel at all: the driver chooses a copy engine or a kernel of its own.".into(),
+            element_sizes: ANY_WORD.into(),
+            wgsl_element_sizes: ANY_WORD.into(),
+            cuda: Source::Native(Native::Copy),
+            wgsl: Source::Native(Native::Copy),
+            ..Rung::new("buffer_copy", [1, 1, 1], Grid::Fixed { blocks: 1 })
+        },
+    ]
+});
+
+impl Op for Copy {
+    fn name(&self) -> &'static str {
+        "copy"
+    }
+
+    fn about(&self) -> &'static str {
+        "output = input"
+    }
+
+    fn dims(&self) -> &'static [&'static str] {
+        &["len"]
+    }
+
+    fn ladder(&self) -> &'static [Rung] {
+        &LADDER
+    }
+
+    fn elements(&self) -> &'static [Element] {
+        Element::ALL
+    }
+
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        // One row has no leading dimension, so its length may pass 32 bits: rows of 2^31 elements.
+        let shape = row(problem.dim(0));
+        Ok((vec![shape], shape))
+    }
+
+    fn extent(&self, problem: &Problem) -> [u64; 3] {
+        [problem.dim(0), 1, 1]
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        Work { bytes: 2.0 * problem.dim(0) as f64 * problem.element.size() as f64, flops: 0.0 }
+    }
+
+    fn distribution(&self) -> Distribution {
+        Distribution::Bits
+    }
+
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
+        let params = Params { block: place.origin, tail: 0, len: words(problem.dim(0)) };
+        bytemuck::bytes_of(&params).to_vec()
+    }
+
+    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        let input = Arc::clone(&inputs[0]);
+        let shape = row(problem.dim(0));
+        let row_bytes = (shape.cols * problem.element.size()) as usize;
+        Ok(Expected::bits(shape, problem.element, move |_, r, out| {
+            let start = r as usize * row_bytes;
+            out.copy_from_slice(&input[start..start + out.len()]);
+        }))
+    }
+}
+
+/// `len` elements as rows that a 32-bit field can count.
+fn row(len: u64) -> Shape {
+    const MOST: u64 = 1 << 30;
+    if len <= MOST || !len.is_multiple_of(MOST) { Shape::packed(1, len) } else { Shape::packed(len / MOST, MOST) }
+}

@@ -1,0 +1,326 @@
+//! The ops: what each computes, the least work it takes, its reference and its ladder.
+//!
+//! An op is one file here, its kernels, and one line in [`OPS`]. It knows shapes and numbers; it
+//! does not know backends.
+
+mod copy;
+mod matmul;
+mod reduce;
+mod transpose;
+
+use crate::element::{Element, moving_word};
+use crate::error::{Error, Result, product};
+use crate::problem::{Layout, Problem};
+use crate::rung::{Operand, Pass, Program, Rung};
+use crate::verify::Expected;
+use std::sync::Arc;
+
+pub use copy::Copy;
+pub use matmul::Matmul;
+pub use reduce::Reduce;
+pub use transpose::Transpose;
+
+/// Every op, in the order in which it is best learnt.
+pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &Matmul, &Reduce];
+
+/// The op called `name`.
+///
+/// # Errors
+/// [`Error::Unknown`] with the nearest name.
+pub fn find(name: &str) -> Result<&'static dyn Op> {
+    OPS.iter().copied().find(|op| op.name() == name).ok_or_else(|| Error::Unknown {
+        kind: "op",
+        word: name.into(),
+        known: OPS.iter().map(|op| op.name().to_string()).collect(),
+    })
+}
+
+/// The shape of one operand in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Matrices.
+    pub batch: u64,
+    /// Rows of a matrix.
+    pub rows: u64,
+    /// Elements of a row.
+    pub cols: u64,
+    /// Where they lie.
+    pub layout: Layout,
+}
+
+impl Shape {
+    /// One packed matrix.
+    pub fn packed(rows: u64, cols: u64) -> Self {
+        Shape { batch: 1, rows, cols, layout: Layout::default() }
+    }
+
+    /// Elements between the starts of two rows.
+    pub fn leading_dimension(&self) -> u64 {
+        self.layout.leading_dimension.unwrap_or(self.cols)
+    }
+
+    /// Elements between the starts of two matrices.
+    pub fn batch_stride(&self) -> u64 {
+        self.layout.batch_stride.unwrap_or(self.rows.saturating_mul(self.leading_dimension()))
+    }
+
+    /// Elements that are part of a matrix.
+    pub fn len(&self) -> u64 {
+        self.batch.saturating_mul(self.rows).saturating_mul(self.cols)
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.batch == 0 || self.rows == 0 || self.cols == 0
+    }
+
+    /// Elements from the buffer's first to the last one that is part of a matrix.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn span(&self, what: &str) -> Result<u64> {
+        if self.is_empty() {
+            return Ok(self.layout.offset);
+        }
+        let matrices = product(what, &[self.batch - 1, self.batch_stride()])?;
+        let rows = product(what, &[self.rows - 1, self.leading_dimension()])?;
+        let terms = [self.layout.offset, matrices, rows, self.cols];
+        terms
+            .iter()
+            .try_fold(0u64, |sum, &t| sum.checked_add(t))
+            .ok_or_else(|| Error::Overflow { what: what.into(), factors: terms.map(|t| t.to_string()).join(" + ") })
+    }
+
+    /// The index in the buffer of an element.
+    pub fn index(&self, matrix: u64, row: u64, col: u64) -> u64 {
+        self.layout.offset + matrix * self.batch_stride() + row * self.leading_dimension() + col
+    }
+
+    /// Checks leading dimension and batch stride, and that a kernel's 32-bit fields hold them.
+    fn check(&self, what: &str) -> Result<()> {
+        let ld = self.leading_dimension();
+        if ld < self.cols {
+            return Err(Error::shape(
+                what,
+                format!("leading dimension {ld} is below its minimum, {} columns", self.cols),
+            ));
+        }
+        let matrix = product(what, &[self.rows, ld])?;
+        if self.batch > 1 && self.batch_stride() < matrix.saturating_sub(ld - self.cols) {
+            return Err(Error::shape(
+                what,
+                format!("batch stride {} is below one matrix, {matrix} elements", self.batch_stride()),
+            ));
+        }
+        for (name, value) in
+            [("rows", self.rows), ("columns", self.cols), ("leading dimension", ld), ("batch", self.batch)]
+        {
+            if value > u32::MAX.into() {
+                return Err(Error::shape(what, format!("{value} {name}; the most is {}", u32::MAX)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least work of a problem: what any correct kernel must do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Bytes read and written once each.
+    pub bytes: f64,
+    /// Arithmetic operations (a multiply-add counts two).
+    pub flops: f64,
+}
+
+/// What fills the inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distribution {
+    /// Every bit pattern, NaNs and subnormals among them: for ops that move data.
+    Bits,
+    /// Uniform in [-1, 1), rounded to the element type.
+    Uniform,
+}
+
+impl Distribution {
+    /// The words in a report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Distribution::Bits => "random bits",
+            Distribution::Uniform => "uniform [-1, 1)",
+        }
+    }
+}
+
+/// The rung's place in a launch that params depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The first block of this launch.
+    pub origin: [u32; 3],
+    /// Blocks of the first pass, in all.
+    pub first_pass_blocks: u64,
+}
+
+/// An operation: shapes, least work, reference, error bound, ladder.
+pub trait Op: Sync {
+    /// The word on the command line, in file names and in reports.
+    fn name(&self) -> &'static str;
+
+    /// What it computes, in a sentence.
+    fn about(&self) -> &'static str;
+
+    /// The names of its dimensions, in the order of [`Problem::dims`].
+    fn dims(&self) -> &'static [&'static str];
+
+    /// The rungs, from the first to the top.
+    fn ladder(&self) -> &'static [Rung];
+
+    /// The element types it is defined for.
+    fn elements(&self) -> &'static [Element];
+
+    /// The words for the element type in CUDA and WGSL kernels.
+    fn element_words(&self, element: Element) -> (&'static str, Option<&'static str>) {
+        moving_word(element.size())
+    }
+
+    /// The type of the output's elements.
+    fn output_element(&self, element: Element) -> Element {
+        element
+    }
+
+    /// The shapes of the inputs and of the output.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Overflow`] for a problem that has none.
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)>;
+
+    /// What a grid is laid over: columns, rows and matrices.
+    fn extent(&self, problem: &Problem) -> [u64; 3];
+
+    /// The least work.
+    fn work(&self, problem: &Problem) -> Work;
+
+    /// What fills the inputs.
+    fn distribution(&self) -> Distribution {
+        Distribution::Bits
+    }
+
+    /// The bytes of the params struct.
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8>;
+
+    /// The value of a switch of a rung for this problem. A binding starts at a multiple of 256 bytes.
+    fn switch(&self, _problem: &Problem, _name: &str) -> u32 {
+        0
+    }
+
+    /// Whether the old output takes part in the new one.
+    fn reads_output(&self, _problem: &Problem) -> bool {
+        false
+    }
+
+    /// The right output for these operands (whole buffers, as uploaded): the inputs, and the old
+    /// output where the op [reads it](Self::reads_output).
+    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected>;
+
+    /// Everything above that can be wrong about a problem, checked once.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Overflow`] or [`Error::Unsupported`].
+    fn check(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        if !self.elements().contains(&problem.element) {
+            return Err(Error::unsupported(
+                format!("{} of {}", self.name(), problem.element),
+                format!("it takes {}", self.elements().iter().map(|e| e.name()).collect::<Vec<_>>().join(", ")),
+            ));
+        }
+        if problem.dims.len() != self.dims().len() {
+            return Err(Error::shape(
+                self.name(),
+                format!(
+                    "{} dimensions given, {} expected ({})",
+                    problem.dims.len(),
+                    self.dims().len(),
+                    self.dims().join(", ")
+                ),
+            ));
+        }
+        let (inputs, output) = self.shapes(problem)?;
+        for (index, shape) in inputs.iter().enumerate() {
+            shape.check(&format!("{} input {index}", self.name()))?;
+            product(self.name(), &[shape.span(self.name())?, problem.element.size()])?;
+        }
+        output.check(&format!("{} output", self.name()))?;
+        product(self.name(), &[output.span(self.name())?, self.output_element(problem.element).size()])?;
+        Ok((inputs, output))
+    }
+}
+
+/// The operands of a pass, in binding order.
+pub(crate) fn pass_operands(pass: &Pass, inputs: usize) -> Vec<Operand> {
+    match &pass.bindings {
+        Some(list) => list.to_vec(),
+        None => (0..inputs).map(Operand::Input).chain([Operand::Output(0)]).collect(),
+    }
+}
+
+/// The programs of a rung, one per pass, for one element type and switch setting.
+pub fn programs(
+    op: &dyn Op,
+    rung: &Rung,
+    element: Element,
+    setting: &[(String, u32)],
+    params_bytes: u32,
+    inputs: usize,
+) -> Vec<Program> {
+    rung.passes
+        .iter()
+        .map(|pass| {
+            let constants =
+                rung.constants.iter().map(|(n, v)| (n.to_string(), *v)).chain(setting.iter().cloned()).collect();
+            let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
+            Program {
+                label: format!("{}/{}{}", op.name(), rung.id(), suffix),
+                entry: format!("{}_{}{}", op.name(), rung.name, suffix),
+                cuda: rung.cuda.clone(),
+                cuda_needs: rung.cuda_needs.clone(),
+                wgsl: rung.wgsl.clone(),
+                trusted: rung.trusted,
+                constants,
+                aliases: rung.aliases.to_vec(),
+                element_words: op.element_words(element),
+                element,
+                block: pass.block,
+                written: pass_operands(pass, inputs).into_iter().map(Operand::is_written).collect(),
+                params_bytes,
+            }
+        })
+        .collect()
+}
+
+/// Every program that is shipped: each op, rung, element word and switch setting, once.
+pub fn shipped_programs() -> Vec<Program> {
+    let mut all: Vec<Program> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for op in OPS {
+        for rung in op.ladder() {
+            for &element in op.elements().iter().filter(|e| rung.element_sizes.contains(&e.size())) {
+                let problem = Problem::new(element, vec![1; op.dims().len()]);
+                let place = Place { origin: [0; 3], first_pass_blocks: 1 };
+                let params_bytes = op.params(&problem, place).len() as u32;
+                let inputs = op.shapes(&problem).map(|(i, _)| i.len()).unwrap_or(0);
+                for setting in rung.switch_settings() {
+                    for program in programs(*op, rung, element, &setting, params_bytes, inputs) {
+                        if seen.insert(program.artefact_key()) {
+                            all.push(program);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// A 64-bit field of a params struct, low word first.
+pub(crate) fn words(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
+}

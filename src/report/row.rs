@@ -1,0 +1,235 @@
+//! One line of a report, with where every number comes from.
+
+use crate::backend::{Any, Device};
+use crate::op::{Op, Work};
+use crate::problem::Problem;
+use crate::rung::Rung;
+use crate::session::Stage;
+use crate::timing::Samples;
+
+/// What became of a rung on a backend.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// It gave the right output.
+    Verified {
+        /// How much of the output was compared.
+        coverage: String,
+    },
+    /// It gave a wrong output: what was wrong.
+    Wrong(String),
+    /// It does not exist here: why.
+    Absent(String),
+    /// It could not be run: the error.
+    Failed(String),
+}
+
+impl Cell {
+    /// The word of the verdict.
+    pub fn verdict(&self) -> &'static str {
+        match self {
+            Cell::Verified { .. } => "verified",
+            Cell::Wrong(_) => "wrong",
+            Cell::Absent(_) => "absent",
+            Cell::Failed(_) => "failed",
+        }
+    }
+
+    /// The reason behind any other verdict than `verified`.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Cell::Verified { .. } => None,
+            Cell::Wrong(reason) | Cell::Absent(reason) | Cell::Failed(reason) => Some(reason),
+        }
+    }
+
+    /// Whether it should have worked and did not.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Cell::Wrong(_) | Cell::Failed(_))
+    }
+}
+
+/// One rung on one backend. `None` is «not known» or «does not apply», never zero.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // the names are those of the report, which docs/report.md explains
+pub struct Row {
+    pub op: String,
+    pub rung: String,
+    pub idea: String,
+    pub backend: String,
+    pub device: String,
+    pub driver: String,
+    pub api: String,
+    pub software_adapter: bool,
+    pub element: String,
+    /// The dimensions by name.
+    pub dims: Vec<(&'static str, u64)>,
+    pub batch: u64,
+    pub cell: Cell,
+    pub input: Option<String>,
+    pub seed: Option<u64>,
+    pub commit: Option<String>,
+    pub clock: Option<&'static str>,
+    pub cache_policy: Option<String>,
+    pub samples: Option<usize>,
+    pub median_ms: Option<f64>,
+    pub p05_ms: Option<f64>,
+    pub p95_ms: Option<f64>,
+    /// A 95 % confidence interval of the median.
+    pub median_low_ms: Option<f64>,
+    pub median_high_ms: Option<f64>,
+    pub gbps: Option<f64>,
+    pub tflops: Option<f64>,
+    pub share_of_copy: Option<f64>,
+    pub speedup_over_first: Option<f64>,
+    /// Bandwidth as a share of the data sheet's.
+    pub share_of_data_sheet: Option<f64>,
+    pub sm_clock_mhz: Option<u32>,
+    pub power_w: Option<f64>,
+    pub throttled: Option<bool>,
+    pub floor_us: Option<f64>,
+    /// Whether the time is so short that launching is a large part of it.
+    pub near_floor: Option<bool>,
+    /// The median of the second half of the samples over that of the first.
+    pub drift: Option<f64>,
+    /// What the simulator counted.
+    pub counters: Option<Counters>,
+}
+
+/// What the simulator counted over all launches of a rung.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[allow(missing_docs)] // the names are those of the report
+pub struct Counters {
+    /// 32-byte sectors of an average global load, and of a store.
+    pub sectors_per_load: Option<f64>,
+    pub sectors_per_store: Option<f64>,
+    /// Useful over moved bytes of global memory.
+    pub global_efficiency: Option<f64>,
+    /// Shared-memory wavefronts over the fewest possible: 1 is free of bank conflicts.
+    pub conflict_degree: Option<f64>,
+    pub lanes_per_instruction: Option<f64>,
+    pub instructions: u64,
+    pub flops: u64,
+    pub barriers: u64,
+    /// Operations per byte moved, without caches.
+    pub arithmetic_intensity: Option<f64>,
+    /// Warps that a multiprocessor can hold, and what limits them.
+    pub resident_warps: u32,
+    pub occupancy_limiter: String,
+    /// Errors and warnings found while running.
+    pub hazards: Vec<String>,
+}
+
+impl Row {
+    /// A row that knows its rung and device, and nothing measured.
+    pub fn new(op: &dyn Op, rung: &Rung, problem: &Problem, device: &Device) -> Self {
+        Row {
+            op: op.name().into(),
+            rung: rung.id(),
+            idea: rung.idea.to_string(),
+            backend: device.backend.into(),
+            device: device.name.clone(),
+            driver: device.driver.clone(),
+            api: device.api.clone(),
+            software_adapter: device.is_software(),
+            element: problem.element.name().into(),
+            dims: op.dims().iter().copied().zip(problem.dims.iter().copied()).collect(),
+            batch: problem.batch,
+            cell: Cell::Absent("not run".into()),
+            input: None,
+            seed: None,
+            commit: option_env!("GPU_LADDER_COMMIT").map(str::to_string),
+            clock: None,
+            cache_policy: None,
+            samples: None,
+            median_ms: None,
+            p05_ms: None,
+            p95_ms: None,
+            median_low_ms: None,
+            median_high_ms: None,
+            gbps: None,
+            tflops: None,
+            share_of_copy: None,
+            speedup_over_first: None,
+            share_of_data_sheet: None,
+            sm_clock_mhz: None,
+            power_w: None,
+            throttled: None,
+            floor_us: None,
+            near_floor: None,
+            drift: None,
+            counters: None,
+        }
+    }
+
+    pub(crate) fn set_stage(&mut self, stage: &Stage<Any>) {
+        self.input = Some(stage.input_description.clone());
+        self.seed = stage.seed;
+    }
+
+    /// Adds up what the simulator counted in each pass.
+    #[cfg(feature = "sim")]
+    pub(crate) fn set_profiles(&mut self, profiles: &[std::sync::Arc<crate::sim::Profile>]) {
+        let Some(first) = profiles.first() else { return };
+        let mut global = [crate::sim::GlobalTraffic::default(), crate::sim::GlobalTraffic::default()];
+        let (mut wavefronts, mut ideal, mut lanes) = (0, 0, 0);
+        let mut sum = Counters {
+            resident_warps: first.occupancy.warps,
+            occupancy_limiter: format!("{:?}", first.occupancy.limiter),
+            ..Counters::default()
+        };
+        for profile in profiles {
+            let totals = &profile.totals;
+            for (into, from) in global.iter_mut().zip([&totals.global_load, &totals.global_store]) {
+                into.requests += from.requests;
+                into.sectors += from.sectors;
+                into.useful_bytes += from.useful_bytes;
+                into.moved_bytes += from.moved_bytes;
+            }
+            let shared = totals.shared();
+            wavefronts += shared.wavefronts;
+            ideal += shared.ideal_wavefronts;
+            lanes += totals.active_lanes;
+            sum.instructions += totals.instructions;
+            sum.flops += totals.flops.total();
+            sum.barriers += totals.barriers;
+            sum.hazards.extend(profile.hazards.iter().map(ToString::to_string));
+        }
+        let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+        let moved = global[0].moved_bytes + global[1].moved_bytes;
+        sum.sectors_per_load = global[0].sectors_per_request();
+        sum.sectors_per_store = global[1].sectors_per_request();
+        sum.global_efficiency = ratio(global[0].useful_bytes + global[1].useful_bytes, moved);
+        sum.conflict_degree = ratio(wavefronts, ideal);
+        sum.lanes_per_instruction = ratio(lanes, sum.instructions);
+        sum.arithmetic_intensity = ratio(sum.flops, moved).filter(|&i| i > 0.0);
+        self.counters = Some(sum);
+    }
+
+    pub(crate) fn set_samples(&mut self, samples: &Samples, work: Work, floor_ns: Option<f64>) {
+        /// Times below so many floors are marked.
+        const FLOORS: f64 = 10.0;
+        let finite = |value: f64| value.is_finite().then_some(value);
+        let ms = |ns: f64| finite(ns / 1e6);
+        let median = samples.median();
+        let (low, high) = samples.median_interval();
+        self.clock = Some(samples.clock.name());
+        self.cache_policy = Some(samples.cache_policy.clone());
+        self.samples = Some(samples.ns.len());
+        self.median_ms = ms(median);
+        self.p05_ms = ms(samples.quantile(0.05));
+        self.p95_ms = ms(samples.quantile(0.95));
+        self.median_low_ms = ms(low);
+        self.median_high_ms = ms(high);
+        // Bytes per nanosecond are gigabytes per second.
+        self.gbps = finite(work.bytes / median).filter(|_| median > 0.0);
+        self.tflops = finite(work.flops / median / 1e3).filter(|&t| median > 0.0 && t > 0.0);
+        let sheet = crate::limits::data_sheet(&self.device);
+        self.share_of_data_sheet = self.gbps.zip(sheet).map(|(gbps, sheet)| gbps * 1e9 / sheet.memory_bandwidth);
+        self.sm_clock_mhz = samples.telemetry.sm_clock_mhz;
+        self.power_w = samples.telemetry.power_w;
+        self.throttled = samples.telemetry.throttled;
+        self.floor_us = floor_ns.and_then(finite).map(|ns| ns / 1e3);
+        self.near_floor = floor_ns.map(|floor| median < FLOORS * floor);
+        self.drift = finite(samples.drift());
+    }
+}

@@ -1,0 +1,794 @@
+//! The pipeline, written once for every backend: stage the operands, compile, launch, verify, time.
+//!
+//! ```text
+//! Problem --stage--> Stage --prepare(rung)--> Prepared --verify--> Verdict::Pass(Verified) --time--> Samples
+//! ```
+//! A [`Verified`] is the only key to a time, and only verification makes one.
+
+use crate::backend::{Backend, Device, Launch, TensorMap, View};
+use crate::error::{Error, Result, product};
+use crate::op::{self, Op, Place, Shape};
+use crate::problem::Problem;
+use crate::random;
+use crate::rung::{Grid, Operand, Pass, Rung, Source, Workspace};
+use crate::timing::{Samples, Timing};
+use crate::verify::{Coverage, Expected, GUARD, Mismatch, POISONS};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+/// A backend with its compiled kernels.
+pub struct Session<B: Backend> {
+    backend: Arc<B>,
+    kernels: Mutex<HashMap<String, Arc<B::Kernel>>>,
+    floor: OnceLock<f64>,
+}
+
+/// One problem's operands on a device, shared by the rungs that run on it.
+pub struct Stage<B: Backend> {
+    backend: Arc<B>,
+    op: &'static dyn Op,
+    problem: Problem,
+    input_shapes: Vec<Shape>,
+    output: Shape,
+    inputs: Vec<Arc<Vec<u8>>>,
+    /// What the output holds before, where the op reads it.
+    initial: Option<Arc<Vec<u8>>>,
+    expected: Expected,
+    slots: Mutex<Vec<Arc<Slot<B>>>>,
+    /// How the inputs were made, for reports.
+    pub input_description: String,
+    /// The seed, where the inputs were generated.
+    pub seed: Option<u64>,
+}
+
+/// One set of buffers; timing rotates over several.
+struct Slot<B: Backend> {
+    inputs: Vec<B::Buffer>,
+    output: B::Buffer,
+}
+
+/// A rung compiled for a stage, not yet trusted.
+pub struct Prepared<B: Backend> {
+    stage: Arc<Stage<B>>,
+    rung: String,
+    recipes: Vec<Recipe<B>>,
+    workspaces: Vec<WorkspaceBuffer<B>>,
+}
+
+/// Memory that a rung's passes hand results over in.
+struct WorkspaceBuffer<B: Backend> {
+    buffer: B::Buffer,
+    bytes: u64,
+}
+
+/// A launch without its buffers.
+struct Recipe<B: Backend> {
+    kernel: Arc<B::Kernel>,
+    operands: Vec<Operand>,
+    params: Vec<u8>,
+    tensor_maps: Vec<TensorMap>,
+    grid: [u32; 3],
+    /// Whether its views end with the last element instead of being rounded up to 16 bytes: a call
+    /// that copies a view must not touch what lies behind it.
+    exact: bool,
+}
+
+/// The result of verification.
+pub enum Verdict<B: Backend> {
+    /// The output is right; the proof can be timed.
+    Pass(Verified<B>),
+    /// It is not.
+    Fail(Mismatch),
+}
+
+/// Proof that a compiled rung gives the right output for a problem on a device. It owns that
+/// kernel, its parameters and operands, so nothing else can be timed in its name.
+pub struct Verified<B: Backend> {
+    prepared: Prepared<B>,
+    coverage: Coverage,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl<B: Backend> Session<B> {
+    /// A session on an open backend.
+    pub fn new(backend: B) -> Self {
+        Session { backend: Arc::new(backend), kernels: Mutex::new(HashMap::new()), floor: OnceLock::new() }
+    }
+
+    /// The backend.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.backend.device()
+    }
+
+    /// Puts a problem's operands on the device: seeded inputs, or the caller's own (whole buffers,
+    /// offset and gaps included).
+    ///
+    /// # Errors
+    /// Whatever is wrong with the problem, or [`Error::OutOfMemory`] and [`Error::Limit`].
+    pub async fn stage(&self, op: &'static dyn Op, problem: &Problem, inputs: Inputs) -> Result<Arc<Stage<B>>> {
+        let (input_shapes, output) = op.check(problem)?;
+        let element = problem.element.size();
+        let mut spans = Vec::new();
+        for shape in &input_shapes {
+            spans.push(product(op.name(), &[shape.span(op.name())?, element])?);
+        }
+        let output_bytes = product(op.name(), &[output.span(op.name())?, op.output_element(problem.element).size()])?;
+        self.check_memory(op.name(), spans.iter().chain([&output_bytes]))?;
+        let (inputs, input_description, seed) = match inputs {
+            Inputs::Seeded(seed) => {
+                let made = spans
+                    .iter()
+                    .enumerate()
+                    .map(|(i, bytes)| {
+                        let bytes =
+                            random::elements(seed, i as u64, problem.element, bytes / element, op.distribution());
+                        Arc::new(bytes)
+                    })
+                    .collect();
+                (made, op.distribution().name().to_string(), Some(seed))
+            }
+            Inputs::Given { operands, description } => {
+                for (index, bytes) in operands.iter().enumerate() {
+                    let expected = spans.get(index).copied().unwrap_or(0);
+                    if bytes.len() as u64 != expected {
+                        return Err(Error::shape(
+                            format!("{} input {index}", op.name()),
+                            format!("{} bytes given, its shape takes {expected}", bytes.len()),
+                        ));
+                    }
+                }
+                if operands.len() != spans.len() {
+                    return Err(Error::shape(
+                        op.name(),
+                        format!("{} inputs given, it takes {}", operands.len(), spans.len()),
+                    ));
+                }
+                (operands, description, None)
+            }
+        };
+        let initial = op.reads_output(problem).then(|| {
+            let count = output_bytes / op.output_element(problem.element).size();
+            let seed = seed.unwrap_or_default();
+            Arc::new(random::elements(seed, inputs.len() as u64, problem.element, count, op.distribution()))
+        });
+        let operands: Vec<_> = inputs.iter().chain(&initial).cloned().collect();
+        let expected = op.expected(problem, &operands)?;
+        let stage = Stage {
+            backend: Arc::clone(&self.backend),
+            op,
+            problem: problem.clone(),
+            input_shapes,
+            output,
+            inputs,
+            initial,
+            expected,
+            slots: Mutex::new(Vec::new()),
+            input_description,
+            seed,
+        };
+        stage.slot(0).await?;
+        Ok(Arc::new(stage))
+    }
+
+    /// Refuses what cannot fit before anything is allocated.
+    fn check_memory<'a>(&self, what: &str, bytes: impl Iterator<Item = &'a u64>) -> Result<()> {
+        let device = self.device();
+        let mut total = 0u64;
+        for &bytes in bytes {
+            total = total.saturating_add(bytes);
+            if bytes > device.limits.buffer {
+                return Err(Error::Limit {
+                    what: format!("a buffer of {what}"),
+                    needed: bytes,
+                    limit: device.limits.buffer,
+                    unit: "bytes",
+                    device: device.name.clone(),
+                });
+            }
+        }
+        match device.memory {
+            Some(memory) if total > memory => Err(Error::OutOfMemory { needed: total, free: Some(memory) }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compiles a rung for a stage.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] with the reason, [`Error::Limit`] with both numbers, or the compiler's words.
+    pub async fn prepare(&self, stage: &Arc<Stage<B>>, rung: &Rung) -> Result<Prepared<B>> {
+        self.same_device(&stage.backend)?;
+        let (op, problem) = (stage.op, &stage.problem);
+        let label = format!("{}/{}", op.name(), rung.id());
+        accepts(&label, rung, stage)?;
+        self.check_block(&label, rung, problem)?;
+        let extent = op.extent(problem);
+        let empty = stage.output.is_empty();
+        let grids: Vec<[u64; 3]> =
+            rung.passes.iter().map(|pass| self.blocks(pass, extent, problem.element.size())).collect();
+        let first_pass_blocks = grids.first().map_or(0, |g| g.iter().product());
+        let setting: Vec<(String, u32)> =
+            rung.switches.iter().map(|s| (s.name.to_string(), op.switch(problem, &s.name))).collect();
+        let params_bytes = op.params(problem, Place { origin: [0; 3], first_pass_blocks }).len() as u32;
+        let programs = op::programs(op, rung, problem.element, &setting, params_bytes, stage.inputs.len());
+        let mut recipes = Vec::new();
+        for ((program, pass), grid) in programs.iter().zip(rung.passes.iter()).zip(&grids) {
+            let kernel = self.kernel(program).await?;
+            let operands = op::pass_operands(pass, stage.inputs.len());
+            let tensor_maps = stage.tensor_maps(&label, rung, &operands)?;
+            if empty {
+                continue;
+            }
+            for (origin, grid) in split_grid(*grid, self.device().limits.grid) {
+                recipes.push(Recipe {
+                    kernel: Arc::clone(&kernel),
+                    operands: operands.clone(),
+                    params: op.params(problem, Place { origin, first_pass_blocks }),
+                    tensor_maps: tensor_maps.clone(),
+                    grid,
+                    exact: matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_)),
+                });
+            }
+        }
+        self.check_bindings(&label, stage, &recipes)?;
+        let mut workspaces = Vec::new();
+        for size in rung.workspace.iter() {
+            let bytes = match *size {
+                Workspace::PerBlock(bytes) => product(&label, &[first_pass_blocks, bytes.into()])?,
+                Workspace::PerOutput(times) => {
+                    product(&label, &[stage.output.len(), op.output_element(problem.element).size(), times.into()])?
+                }
+            };
+            let bytes = bytes.next_multiple_of(16).max(16);
+            workspaces.push(WorkspaceBuffer { buffer: self.backend.alloc(bytes).await?, bytes });
+        }
+        Ok(Prepared { stage: Arc::clone(stage), rung: rung.id(), recipes, workspaces })
+    }
+
+    fn check_block(&self, label: &str, rung: &Rung, problem: &Problem) -> Result<()> {
+        let device = self.device();
+        let limit = |what: String, needed: u64, limit: u64, unit: &'static str| {
+            if needed <= limit {
+                return Ok(());
+            }
+            Err(Error::Limit { what, needed, limit, unit, device: device.name.clone() })
+        };
+        for pass in rung.passes.iter() {
+            let [x, y, z] = pass.block;
+            let threads = product(label, &[x.into(), y.into(), z.into()])?;
+            limit(
+                format!("a block of {label} ({x}x{y}x{z})"),
+                threads,
+                device.limits.threads_per_block.into(),
+                "threads",
+            )?;
+            for (axis, (&needed, &most)) in ["x", "y", "z"].iter().zip(pass.block.iter().zip(&device.limits.block)) {
+                limit(format!("a block of {label} along {axis}"), needed.into(), most.into(), "threads")?;
+            }
+        }
+        let shared = u64::from(rung.shared_elements) * problem.element.size();
+        limit(format!("{label} (shared memory)"), shared, device.limits.shared_static.into(), "bytes")?;
+        if device.compute_capability.is_some() {
+            let dynamic = u64::from(rung.cuda_needs.dynamic_shared);
+            limit(format!("{label} (shared memory)"), dynamic, device.limits.shared_dynamic.into(), "bytes")?;
+        }
+        Ok(())
+    }
+
+    fn check_bindings(&self, label: &str, stage: &Stage<B>, recipes: &[Recipe<B>]) -> Result<()> {
+        let device = self.device();
+        for recipe in recipes {
+            for operand in &recipe.operands {
+                let bytes = match *operand {
+                    Operand::Input(index) => stage.input_view_bytes(index)?,
+                    Operand::Output(_) => stage.output_view_bytes()?,
+                    _ => 0,
+                };
+                if bytes > device.limits.binding {
+                    return Err(Error::Limit {
+                        what: format!("a binding of {label}"),
+                        needed: bytes,
+                        limit: device.limits.binding,
+                        unit: "bytes",
+                        device: device.name.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The blocks of a pass, in each direction, before they are split into launches.
+    fn blocks(&self, pass: &Pass, extent: [u64; 3], element: u64) -> [u64; 3] {
+        let tiles = |x: u32, y: u32| (extent[0].div_ceil(x.into()), extent[1].div_ceil(y.into()));
+        match pass.grid {
+            Grid::Tiles { x, y } => {
+                let (across, down) = tiles(x, y);
+                [across, down, extent[2]]
+            }
+            Grid::TilesLinear { x, y } => {
+                let (across, down) = tiles(x, y);
+                [across.saturating_mul(down), 1, extent[2]]
+            }
+            Grid::Linear { per_block } => [extent[0].div_ceil(per_block.into()), 1, 1],
+            Grid::LinearBytes { per_block } => [(extent[0].saturating_mul(element)).div_ceil(per_block.into()), 1, 1],
+            Grid::LinearAtMost { per_block, max } => [extent[0].div_ceil(per_block.into()).min(max.into()), 1, 1],
+            Grid::Fixed { blocks } => [blocks.into(), 1, 1],
+            Grid::Persistent { per_sm, x, y } => {
+                let (across, down) = tiles(x, y);
+                let all = across.saturating_mul(down).saturating_mul(extent[2]);
+                let held = u64::from(self.device().multiprocessors.unwrap_or(1)) * u64::from(per_sm);
+                [all.min(held), 1, 1]
+            }
+        }
+    }
+
+    /// The compiled kernel of a program, compiled once.
+    async fn kernel(&self, program: &crate::rung::Program) -> Result<Arc<B::Kernel>> {
+        let key = format!("{}/{}/{:?}", program.artefact_key(), program.element, program_text_hash(program));
+        if let Some(kernel) = lock(&self.kernels).get(&key) {
+            return Ok(Arc::clone(kernel));
+        }
+        let span = tracing::debug_span!("compile", label = program.label);
+        let kernel = Arc::new(
+            {
+                let future = self.backend.compile(program);
+                let _entered = span.entered();
+                future
+            }
+            .await?,
+        );
+        lock(&self.kernels).insert(key, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    fn same_device(&self, other: &Arc<B>) -> Result<()> {
+        if Arc::ptr_eq(&self.backend, other) { Ok(()) } else { Err(Error::WrongDevice("the stage")) }
+    }
+
+    /// Runs a prepared rung twice on poisoned outputs and compares all it wrote.
+    ///
+    /// # Errors
+    /// What the device reports; a wrong output is a [`Verdict::Fail`], not an error.
+    pub async fn verify(&self, prepared: Prepared<B>) -> Result<Verdict<B>> {
+        self.same_device(&prepared.stage.backend)?;
+        let slot = prepared.stage.slot(0).await?;
+        let mut coverage = prepared.stage.expected.coverage();
+        for poison in POISONS {
+            prepared.stage.poison(&slot, poison).await?;
+            self.poison_workspaces(&prepared, poison).await?;
+            self.backend.launch(&prepared.launches(&slot)?)?;
+            match prepared.stage.check(&slot, poison).await? {
+                Ok(covered) => coverage = covered,
+                Err(mismatch) => return Ok(Verdict::Fail(mismatch)),
+            }
+        }
+        Ok(Verdict::Pass(Verified { prepared, coverage }))
+    }
+
+    async fn poison_workspaces(&self, prepared: &Prepared<B>, poison: u32) -> Result<()> {
+        for workspace in &prepared.workspaces {
+            self.backend.fill(&workspace.buffer, 0, workspace.bytes, poison).await?;
+        }
+        Ok(())
+    }
+
+    /// Times verified rungs against each other: every round runs each once, on the next of its
+    /// buffers. The last output of each is checked again.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the backend has no clock, [`Error::WrongWhileTimed`].
+    pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
+        timing.check()?;
+        let mut rings = Vec::new();
+        for contender in contenders {
+            self.same_device(&contender.prepared.stage.backend)?;
+            rings.push(contender.prepared.stage.ring(timing.warm_cache).await?);
+        }
+        let mut turn = 0;
+        let start = Instant::now();
+        while turn == 0 || start.elapsed() < timing.warmup {
+            self.round(contenders, &rings, turn).await?;
+            turn += 1;
+        }
+        let mut all: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
+        let start = Instant::now();
+        for round in 0..timing.max_rounds {
+            for (samples, ns) in all.iter_mut().zip(self.round(contenders, &rings, turn).await?) {
+                samples.push(ns);
+            }
+            turn += 1;
+            let enough = round + 1 >= timing.min_rounds;
+            if enough && (start.elapsed() >= timing.budget || self.settled(&all, timing.precision)) {
+                break;
+            }
+        }
+        let telemetry = self.backend.telemetry();
+        let mut results = Vec::new();
+        for ((contender, ring), ns) in contenders.iter().zip(&rings).zip(all) {
+            let stage = &contender.prepared.stage;
+            let slot = &ring[turn % ring.len()];
+            let poison = POISONS[turn % POISONS.len()];
+            stage.poison(slot, poison).await?;
+            // One more run, on poisoned memory, of exactly what was timed.
+            self.backend.launch(&contender.prepared.launches(slot)?)?;
+            if let Err(mismatch) = stage.check(slot, poison).await? {
+                return Err(Error::WrongWhileTimed { label: contender.label(), mismatch: mismatch.to_string() });
+            }
+            results.push(Samples {
+                ns,
+                clock: self.device().clock,
+                cache_policy: stage.cache_policy(ring.len(), timing.warm_cache),
+                telemetry,
+            });
+        }
+        Ok(results)
+    }
+
+    async fn round(&self, contenders: &[&Verified<B>], rings: &[Vec<Arc<Slot<B>>>], turn: usize) -> Result<Vec<f64>> {
+        let mut works = Vec::new();
+        for (contender, ring) in contenders.iter().zip(rings) {
+            works.push(contender.prepared.launches(&ring[turn % ring.len()])?);
+        }
+        let slices: Vec<&[Launch<'_, B>]> = works.iter().map(Vec::as_slice).collect();
+        self.backend.time(&slices).await
+    }
+
+    fn settled(&self, all: &[Vec<f64>], precision: f64) -> bool {
+        all.iter().all(|ns| {
+            let samples = Samples {
+                ns: ns.clone(),
+                clock: self.device().clock,
+                cache_policy: String::new(),
+                telemetry: Default::default(),
+            };
+            ns.len() >= 30 && samples.uncertainty() <= precision
+        })
+    }
+
+    /// The time of the smallest launch that this backend can time, in nanoseconds: times near it
+    /// are mostly overhead. Measured once.
+    pub async fn floor(&self) -> Result<f64> {
+        if let Some(&floor) = self.floor.get() {
+            return Ok(floor);
+        }
+        let problem = Problem::new(crate::Element::F32, [1]);
+        let stage = self.stage(&op::Copy, &problem, Inputs::Seeded(0)).await?;
+        let prepared = self.prepare(&stage, &op::Copy.ladder()[0]).await?;
+        let Verdict::Pass(verified) = self.verify(prepared).await? else {
+            return Err(Error::device("copy/scalar", "a copy of one element gave a wrong result"));
+        };
+        let timing = Timing { warmup: std::time::Duration::from_millis(20), ..Timing::brief() };
+        let samples = self.time(&[&verified], &timing).await?;
+        let floor = samples.first().map_or(f64::NAN, Samples::median);
+        Ok(*self.floor.get_or_init(|| floor))
+    }
+}
+
+/// What a stage's inputs are made from.
+pub enum Inputs {
+    /// Generated from a seed, in the op's distribution.
+    Seeded(u64),
+    /// The caller's own bytes, one whole buffer per operand.
+    Given {
+        /// The buffers.
+        operands: Vec<Arc<Vec<u8>>>,
+        /// Where they come from, for reports.
+        description: String,
+    },
+}
+
+impl<B: Backend> Stage<B> {
+    /// The op.
+    pub fn op(&self) -> &'static dyn Op {
+        self.op
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn input_bytes(&self, index: usize) -> Result<u64> {
+        Ok(self.input_shapes[index].span(self.op.name())? * self.problem.element.size())
+    }
+
+    fn output_bytes(&self) -> Result<u64> {
+        Ok(self.output.span(self.op.name())? * self.op.output_element(self.problem.element).size())
+    }
+
+    fn input_view_bytes(&self, index: usize) -> Result<u64> {
+        Ok(self.input_bytes(index)?.next_multiple_of(16).max(16))
+    }
+
+    fn output_view_bytes(&self) -> Result<u64> {
+        Ok(self.output_bytes()?.next_multiple_of(16).max(16))
+    }
+
+    fn output_buffer_bytes(&self) -> Result<u64> {
+        Ok(self.output_view_bytes()? + 2 * GUARD)
+    }
+
+    /// Buffer set number `index`, made when it is first asked for.
+    async fn slot(&self, index: usize) -> Result<Arc<Slot<B>>> {
+        if let Some(slot) = lock(&self.slots).get(index) {
+            return Ok(Arc::clone(slot));
+        }
+        let mut inputs = Vec::new();
+        for (number, bytes) in self.inputs.iter().enumerate() {
+            let buffer = self.backend.alloc(self.input_view_bytes(number)?).await?;
+            let whole = bytes.len() / 4 * 4;
+            self.backend.upload(&buffer, 0, &bytes[..whole]).await?;
+            if whole < bytes.len() {
+                let mut last = [0u8; 4];
+                last[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
+                self.backend.upload(&buffer, whole as u64, &last).await?;
+            }
+            inputs.push(buffer);
+        }
+        let output = self.backend.alloc(self.output_buffer_bytes()?).await?;
+        let slot = Arc::new(Slot { inputs, output });
+        lock(&self.slots).push(Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    /// Enough buffer sets that together they are twice the cache, so that no run finds its inputs there.
+    async fn ring(&self, warm_cache: bool) -> Result<Vec<Arc<Slot<B>>>> {
+        const MOST_SLOTS: u64 = 64;
+        let set = self.set_bytes()?.max(1);
+        let wanted =
+            if warm_cache { 1 } else { (2 * self.backend.device().l2_or_guess()).div_ceil(set).clamp(1, MOST_SLOTS) };
+        let mut ring = Vec::new();
+        for index in 0..wanted as usize {
+            ring.push(self.slot(index).await?);
+        }
+        Ok(ring)
+    }
+
+    fn set_bytes(&self) -> Result<u64> {
+        let mut bytes = self.output_view_bytes()?;
+        for index in 0..self.inputs.len() {
+            bytes += self.input_view_bytes(index)?;
+        }
+        Ok(bytes)
+    }
+
+    fn cache_policy(&self, slots: usize, warm_cache: bool) -> String {
+        match (warm_cache, slots) {
+            (true, _) => "warm".into(),
+            (false, 1) => "one buffer set, larger than twice the cache".into(),
+            (false, n) => format!("rotating over {n} buffer sets"),
+        }
+    }
+
+    /// Poisons the output, and puts its old elements in where the op reads them.
+    async fn poison(&self, slot: &Slot<B>, word: u32) -> Result<()> {
+        let bytes = self.output_buffer_bytes()?;
+        let Some(initial) = &self.initial else {
+            return self.backend.fill(&slot.output, 0, bytes, word).await;
+        };
+        let mut buffer = word.to_le_bytes().repeat(bytes as usize / 4);
+        let size = self.op.output_element(self.problem.element).size();
+        let row_bytes = (self.output.cols * size) as usize;
+        for matrix in 0..self.output.batch {
+            for row in 0..self.output.rows {
+                let from = (self.output.index(matrix, row, 0) * size) as usize;
+                let to = from + GUARD as usize;
+                buffer[to..to + row_bytes].copy_from_slice(&initial[from..from + row_bytes]);
+            }
+        }
+        self.backend.upload(&slot.output, 0, &buffer).await
+    }
+
+    async fn check(&self, slot: &Slot<B>, poison: u32) -> Result<Result<Coverage, Mismatch>> {
+        let mut bytes = vec![0; self.output_buffer_bytes()? as usize];
+        self.backend.download(&slot.output, 0, &mut bytes).await?;
+        Ok(self.expected.check(&bytes, poison))
+    }
+
+    fn tensor_maps(&self, label: &str, rung: &Rung, operands: &[Operand]) -> Result<Vec<TensorMap>> {
+        let mut maps = Vec::new();
+        if self.backend.device().compute_capability.is_none() {
+            return Ok(maps);
+        }
+        for row in rung.cuda_needs.tensor_maps.iter() {
+            let Some(binding) = operands.iter().position(|o| *o == row.operand) else { continue };
+            let (shape, element) = match row.operand {
+                Operand::Input(index) => (self.input_shapes[index], self.problem.element),
+                _ => (self.output, self.op.output_element(self.problem.element)),
+            };
+            let strides =
+                [shape.leading_dimension(), shape.batch_stride().next_multiple_of(16)].map(|s| s * element.size());
+            let offset = shape.layout.offset * element.size();
+            if !strides[0].is_multiple_of(16) || !offset.is_multiple_of(16) {
+                return Err(Error::unsupported(
+                    label,
+                    format!(
+                        "its bulk copies need rows that start at multiples of 16 bytes; these are {} bytes apart",
+                        strides[0]
+                    ),
+                ));
+            }
+            maps.push(TensorMap {
+                binding,
+                offset,
+                element,
+                dims: [shape.cols, shape.rows, shape.batch],
+                strides,
+                block: [row.block[0], row.block[1], 1],
+                swizzle: row.swizzle,
+            });
+        }
+        Ok(maps)
+    }
+}
+
+impl<B: Backend> Prepared<B> {
+    /// `op/rung`.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.stage.op.name(), self.rung)
+    }
+
+    /// The compiled kernels, in pass order.
+    pub fn kernels(&self) -> impl Iterator<Item = &B::Kernel> {
+        self.recipes.iter().map(|r| r.kernel.as_ref())
+    }
+
+    fn launches<'a>(&'a self, slot: &'a Slot<B>) -> Result<Vec<Launch<'a, B>>> {
+        let stage = &self.stage;
+        let view = |operand: &Operand, exact: bool| {
+            Ok(match *operand {
+                Operand::Input(index) => {
+                    let len = if exact { stage.input_bytes(index)? } else { stage.input_view_bytes(index)? };
+                    View { buffer: &slot.inputs[index], offset: 0, len }
+                }
+                Operand::Output(_) => {
+                    let len = if exact { stage.output_bytes()? } else { stage.output_view_bytes()? };
+                    View { buffer: &slot.output, offset: GUARD, len }
+                }
+                Operand::WorkspaceIn(index) | Operand::WorkspaceOut(index) => {
+                    View { buffer: &self.workspaces[index].buffer, offset: 0, len: self.workspaces[index].bytes }
+                }
+            })
+        };
+        self.recipes
+            .iter()
+            .map(|recipe| {
+                Ok(Launch {
+                    kernel: recipe.kernel.as_ref(),
+                    bindings: recipe.operands.iter().map(|o| view(o, recipe.exact)).collect::<Result<_>>()?,
+                    params: recipe.params.clone(),
+                    tensor_maps: recipe.tensor_maps.clone(),
+                    grid: recipe.grid,
+                })
+            })
+            .collect()
+    }
+}
+
+impl<B: Backend> Verified<B> {
+    /// `op/rung`.
+    pub fn label(&self) -> String {
+        self.prepared.label()
+    }
+
+    /// How much of the output was compared.
+    pub fn coverage(&self) -> Coverage {
+        self.coverage
+    }
+
+    /// The stage it was verified on.
+    pub fn stage(&self) -> &Stage<B> {
+        &self.prepared.stage
+    }
+
+    /// The compiled kernels, in pass order.
+    pub fn kernels(&self) -> impl Iterator<Item = &B::Kernel> {
+        self.prepared.kernels()
+    }
+
+    /// The bytes of the output that was verified last, without guards and padding.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub async fn output(&self) -> Result<Vec<u8>> {
+        let stage = &self.prepared.stage;
+        let slot = stage.slot(0).await?;
+        stage.backend.launch(&self.prepared.launches(&slot)?)?;
+        let bytes = stage.output_bytes()?;
+        let mut padded = vec![0; stage.output_view_bytes()? as usize];
+        stage.backend.download(&slot.output, GUARD, &mut padded).await?;
+        padded.truncate(bytes as usize);
+        Ok(padded)
+    }
+}
+
+/// Refuses what a rung's row does not say it takes, with the reason.
+fn accepts<B: Backend>(label: &str, rung: &Rung, stage: &Stage<B>) -> Result<()> {
+    let problem = &stage.problem;
+    let refuse = |because: String| Err(Error::unsupported(label, because));
+    let size = problem.element.size();
+    let on_cuda = stage.backend.device().compute_capability.is_some();
+    let sizes = if on_cuda { &rung.element_sizes } else { &rung.wgsl_element_sizes };
+    if !sizes.contains(&size) {
+        return refuse(match (on_cuda, size) {
+            (false, 1 | 2) => "WGSL cannot store 1 or 2 bytes without racing the neighbour".into(),
+            _ => format!("this rung does not move elements of {size} bytes"),
+        });
+    }
+    let shapes = || stage.input_shapes.iter().chain([&stage.output]);
+    let takes = rung.accepts;
+    if !takes.leading_dimension && shapes().any(|s| s.rows > 1 && s.leading_dimension() != s.cols) {
+        return refuse("this rung takes packed rows only".into());
+    }
+    if !takes.offset && shapes().any(|s| s.layout.offset != 0) {
+        return refuse("this rung starts at the first element of a buffer".into());
+    }
+    if !takes.batch && problem.batch != 1 && stage.op.extent(problem)[2] != 1 {
+        return refuse(format!("this rung takes one matrix, not {}", problem.batch));
+    }
+    if !takes.transposed && shapes().any(|s| s.layout.transposed) {
+        return refuse("this rung takes operands that are not transposed".into());
+    }
+    if !takes.scaling && (problem.alpha != 1.0 || problem.beta != 0.0) {
+        return refuse("this rung does not scale".into());
+    }
+    Ok(())
+}
+
+/// Cuts a grid into launches within a device's limits, as evenly as possible (a last launch of one
+/// block would cost a whole latency). The origin of each is the index of its first block.
+fn split_grid(grid: [u64; 3], limits: [u32; 3]) -> Vec<([u32; 3], [u32; 3])> {
+    let parts = |axis: usize| -> Vec<(u32, u32)> {
+        let (all, limit) = (grid[axis], u64::from(limits[axis].max(1)));
+        let count = all.div_ceil(limit).max(1);
+        let size = all.div_ceil(count);
+        (0..count).map(|i| ((i * size) as u32, (size.min(all - i * size)) as u32)).filter(|p| p.1 > 0).collect()
+    };
+    let mut launches = Vec::new();
+    for (z, depth) in parts(2) {
+        for (y, height) in parts(1) {
+            for (x, width) in parts(0) {
+                launches.push(([x, y, z], [width, height, depth]));
+            }
+        }
+    }
+    launches
+}
+
+fn program_text_hash(program: &crate::rung::Program) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    format!("{:?}{:?}", program.wgsl, program.cuda).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_beyond_the_limit_is_cut_evenly() {
+        let launches = split_grid([65_536, 3, 1], [65_535; 3]);
+        assert_eq!(launches, [([0, 0, 0], [32_768, 3, 1]), ([32_768, 0, 0], [32_768, 3, 1])]);
+    }
+
+    #[test]
+    fn every_block_is_launched_once() {
+        for all in [1u64, 7, 8, 9, 100] {
+            let launches = split_grid([all, 1, 1], [8, 8, 8]);
+            let total: u64 = launches.iter().map(|(_, g)| u64::from(g[0])).sum();
+            assert_eq!(total, all);
+            assert!(launches.windows(2).all(|w| w[0].0[0] + w[0].1[0] == w[1].0[0]));
+        }
+    }
+}

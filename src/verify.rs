@@ -1,0 +1,342 @@
+//! Expected output against actual output.
+//!
+//! An output buffer is poisoned before the kernel runs and lies between two guard bands, so that
+//! an element that was not written and a byte that should not have been are both seen. Comparison
+//! is `!(difference <= bound)`, so a NaN fails where a number is due.
+
+use crate::element::Element;
+use crate::op::Shape;
+use rayon::prelude::*;
+use std::fmt;
+
+/// Bytes of guard before and after an output; a multiple of every binding alignment.
+pub const GUARD: u64 = 256;
+
+/// The two words that outputs are poisoned with, one after the other: a NaN, and a value that a
+/// kernel is unlikely to produce. One alone could be a legal result.
+pub const POISONS: [u32; 2] = [0xFFFF_FFFF, 0x5A5A_5A5A];
+
+/// `gamma(n) = n u / (1 - n u)`: the relative error of `n` roundings in a row; infinite where it
+/// proves nothing any more.
+pub fn rounding(n: u64, element: Element) -> f64 {
+    let nu = n as f64 * element.unit_roundoff().unwrap_or(0.0);
+    if nu < 1.0 { nu / (1.0 - nu) } else { f64::INFINITY }
+}
+
+/// One expected element.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    /// Which matrix of the batch.
+    pub matrix: u64,
+    /// Its row.
+    pub row: u64,
+    /// Its column.
+    pub col: u64,
+    /// The right value.
+    pub value: f64,
+    /// How far a correct kernel may be from it.
+    pub bound: f64,
+}
+
+/// The right value of every row of one matrix times a vector: a check of the whole matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projection {
+    /// Which matrix of the batch.
+    pub matrix: u64,
+    /// The vector.
+    pub weights: Vec<f64>,
+    /// For each row, the value and its bound.
+    pub rows: Vec<(f64, f64)>,
+}
+
+type RowBits = Box<dyn Fn(u64, u64, &mut [u8]) + Send + Sync>;
+
+enum Content {
+    /// The bytes of a row, bit for bit.
+    Bits(RowBits),
+    /// Every element, in row order, with its bound.
+    Bounded { values: Vec<f64>, bounds: Vec<f64> },
+    /// Some elements, and every row through a projection.
+    Sampled { entries: Vec<Entry>, projections: Vec<Projection> },
+}
+
+/// The right output of a problem.
+pub struct Expected {
+    shape: Shape,
+    element: Element,
+    content: Content,
+}
+
+impl fmt::Debug for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expected").field("shape", &self.shape).field("coverage", &self.coverage()).finish()
+    }
+}
+
+/// How much of an output was compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Coverage {
+    /// Every element, bit for bit.
+    Bits,
+    /// Every element, within its bound.
+    Whole,
+    /// So many elements within their bounds, and every row through a random projection.
+    Sampled {
+        /// Elements compared one by one.
+        elements: u64,
+    },
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Coverage::Bits => write!(f, "every bit"),
+            Coverage::Whole => write!(f, "every element"),
+            Coverage::Sampled { elements } => write!(f, "{elements} elements and every row's projection"),
+        }
+    }
+}
+
+/// What was wrong with an output.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mismatch {
+    /// An element with a wrong value.
+    Wrong {
+        /// Matrix, row and column.
+        at: (u64, u64, u64),
+        /// The value found.
+        got: String,
+        /// The right one.
+        expected: String,
+        /// Wrong elements in all.
+        count: u64,
+    },
+    /// An element that still holds the poison.
+    Unwritten {
+        /// Matrix, row and column.
+        at: (u64, u64, u64),
+        /// Wrong elements in all, unwritten or not.
+        count: u64,
+    },
+    /// A byte outside the matrix that was changed, counted from the matrix's first byte.
+    Stray {
+        /// Bytes from the first element (negative: before it).
+        offset: i64,
+    },
+    /// A row whose projection is off: some element of it is wrong.
+    Projection {
+        /// Matrix and row.
+        at: (u64, u64),
+        /// The value found.
+        got: f64,
+        /// The right one.
+        expected: f64,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Wrong { at: (matrix, row, col), got, expected, count } => {
+                write!(f, "element ({row}, {col}) of matrix {matrix} is {got}, expected {expected}; {count} wrong")
+            }
+            Mismatch::Unwritten { at: (matrix, row, col), count } => {
+                write!(f, "element ({row}, {col}) of matrix {matrix} was not written; {count} wrong")
+            }
+            Mismatch::Stray { offset } => {
+                write!(f, "a byte outside the matrix was written, {offset} bytes from its first")
+            }
+            Mismatch::Projection { at: (matrix, row), got, expected } => {
+                write!(f, "row {row} of matrix {matrix} projects to {got}, expected {expected}")
+            }
+        }
+    }
+}
+
+impl Expected {
+    /// Bit equality; `row(matrix, row, bytes)` writes the right bytes of a row.
+    pub fn bits(shape: Shape, element: Element, row: impl Fn(u64, u64, &mut [u8]) + Send + Sync + 'static) -> Self {
+        Expected { shape, element, content: Content::Bits(Box::new(row)) }
+    }
+
+    /// Every element with its bound, in row order.
+    pub fn bounded(shape: Shape, element: Element, values: Vec<f64>, bounds: Vec<f64>) -> Self {
+        Expected { shape, element, content: Content::Bounded { values, bounds } }
+    }
+
+    /// Some elements, and projections of the whole.
+    pub fn sampled(shape: Shape, element: Element, entries: Vec<Entry>, projections: Vec<Projection>) -> Self {
+        Expected { shape, element, content: Content::Sampled { entries, projections } }
+    }
+
+    /// How much it compares.
+    pub fn coverage(&self) -> Coverage {
+        match &self.content {
+            Content::Bits(_) => Coverage::Bits,
+            Content::Bounded { .. } => Coverage::Whole,
+            Content::Sampled { entries, .. } => Coverage::Sampled { elements: entries.len() as u64 },
+        }
+    }
+
+    /// Compares a buffer that was poisoned with `poison` before the kernel ran: guard, output, guard.
+    ///
+    /// # Errors
+    /// The first [`Mismatch`] in row order; writes outside the matrix come last, since they are
+    /// often the other half of a wrong element.
+    pub fn check(&self, buffer: &[u8], poison: u32) -> Result<Coverage, Mismatch> {
+        let size = self.element.size() as usize;
+        let body = &buffer[GUARD as usize..];
+        let wrong = |matrix: u64, row: u64| -> (u64, Option<u64>) {
+            // The count of wrong elements of a row, and the first one.
+            let start = self.shape.index(matrix, row, 0) as usize * size;
+            let got = &body[start..start + self.shape.cols as usize * size];
+            self.wrong_in_row(matrix, row, got)
+        };
+        let rows = self.shape.rows;
+        let lines = if self.shape.is_empty() { 0 } else { self.shape.batch * rows };
+        let (count, first) = (0..lines)
+            .into_par_iter()
+            .map(|line| {
+                let (count, col) = wrong(line / rows, line % rows);
+                (count, col.map(|col| (line / rows, line % rows, col)))
+            })
+            .reduce(|| (0, None), |a, b| (a.0 + b.0, a.1.or(b.1)));
+        if let Some(at) = first {
+            return Err(self.describe(body, at, count, poison));
+        }
+        self.check_samples(body, poison)?;
+        self.check_guards(buffer, poison)?;
+        Ok(self.coverage())
+    }
+
+    fn wrong_in_row(&self, matrix: u64, row: u64, got: &[u8]) -> (u64, Option<u64>) {
+        let size = self.element.size() as usize;
+        match &self.content {
+            Content::Bits(fill) => {
+                let mut right = vec![0; got.len()];
+                fill(matrix, row, &mut right);
+                if right == got {
+                    return (0, None);
+                }
+                let different = |(_, (a, b)): &(usize, (&[u8], &[u8]))| a != b;
+                let pairs = || got.chunks_exact(size).zip(right.chunks_exact(size)).enumerate();
+                let first = pairs().find(different).map(|(col, _)| col as u64);
+                (pairs().filter(different).count() as u64, first)
+            }
+            Content::Bounded { values, bounds } => {
+                let start = ((matrix * self.shape.rows + row) * self.shape.cols) as usize;
+                let (mut count, mut first) = (0, None);
+                for (col, bytes) in got.chunks_exact(size).enumerate() {
+                    if !within(self.element.to_f64(bytes), values[start + col], bounds[start + col]) {
+                        count += 1;
+                        first = first.or(Some(col as u64));
+                    }
+                }
+                (count, first)
+            }
+            Content::Sampled { .. } => (0, None),
+        }
+    }
+
+    fn check_samples(&self, body: &[u8], poison: u32) -> Result<(), Mismatch> {
+        let Content::Sampled { entries, projections } = &self.content else { return Ok(()) };
+        let size = self.element.size() as usize;
+        let value = |matrix, row, col| {
+            let at = self.shape.index(matrix, row, col) as usize * size;
+            self.element.to_f64(&body[at..at + size])
+        };
+        let wrong = |e: &&Entry| !within(value(e.matrix, e.row, e.col), e.value, e.bound);
+        if let Some(e) = entries.par_iter().find_first(wrong) {
+            let count = entries.par_iter().filter(wrong).count() as u64;
+            return Err(self.describe(body, (e.matrix, e.row, e.col), count, poison));
+        }
+        for projection in projections {
+            let off = projection.rows.par_iter().enumerate().find_map_first(|(row, &(expected, bound))| {
+                let got: f64 = projection
+                    .weights
+                    .iter()
+                    .enumerate()
+                    .map(|(col, w)| w * value(projection.matrix, row as u64, col as u64).unwrap_or(f64::NAN))
+                    .sum();
+                (!within(Some(got), expected, bound)).then_some((row as u64, got, expected))
+            });
+            if let Some((row, got, expected)) = off {
+                return Err(Mismatch::Projection { at: (projection.matrix, row), got, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// Every byte outside the matrix must still be poison: guards, gaps between rows and matrices.
+    fn check_guards(&self, buffer: &[u8], poison: u32) -> Result<(), Mismatch> {
+        let poison = poison.to_le_bytes();
+        let size = self.element.size();
+        let clean = |from: u64, to: u64| {
+            (from..to).find(|&at| buffer[at as usize] != poison[(at % 4) as usize]).map_or(Ok(()), |at| {
+                let first = GUARD + self.shape.layout.offset * size;
+                Err(Mismatch::Stray { offset: at as i64 - first as i64 })
+            })
+        };
+        let mut free = 0;
+        if !self.shape.is_empty() {
+            let packed = self.shape.leading_dimension() == self.shape.cols;
+            let (lines, width) =
+                if packed { (1, self.shape.rows * self.shape.cols) } else { (self.shape.rows, self.shape.cols) };
+            for matrix in 0..self.shape.batch {
+                for row in 0..lines {
+                    let start = GUARD + self.shape.index(matrix, row, 0) * size;
+                    clean(free, start)?;
+                    free = start + width * size;
+                }
+            }
+        }
+        clean(free, buffer.len() as u64)
+    }
+
+    fn describe(&self, body: &[u8], at: (u64, u64, u64), count: u64, poison: u32) -> Mismatch {
+        let size = self.element.size() as usize;
+        let start = self.shape.index(at.0, at.1, at.2) as usize * size;
+        let got = &body[start..start + size];
+        let pattern = poison.to_le_bytes();
+        if got.iter().enumerate().all(|(i, &byte)| byte == pattern[(start + i) % 4]) {
+            return Mismatch::Unwritten { at, count };
+        }
+        let expected = match &self.content {
+            Content::Bits(fill) => {
+                let mut row = vec![0; self.shape.cols as usize * size];
+                fill(at.0, at.1, &mut row);
+                hex(&row[at.2 as usize * size..][..size])
+            }
+            Content::Bounded { values, bounds } => {
+                let index = ((at.0 * self.shape.rows + at.1) * self.shape.cols + at.2) as usize;
+                format!("{} within {:.3e}", values[index], bounds[index])
+            }
+            Content::Sampled { entries, .. } => entries
+                .iter()
+                .find(|e| (e.matrix, e.row, e.col) == at)
+                .map(|e| format!("{} within {:.3e}", e.value, e.bound))
+                .unwrap_or_default(),
+        };
+        let got = match (&self.content, self.element.to_f64(got)) {
+            (Content::Bits(_), _) | (_, None) => hex(got),
+            (_, Some(value)) => value.to_string(),
+        };
+        Mismatch::Wrong { at, got, expected, count }
+    }
+}
+
+/// Whether a value is right: a number within the bound, or the same infinity, or NaN where NaN is due.
+fn within(got: Option<f64>, expected: f64, bound: f64) -> bool {
+    match got {
+        None => false,
+        Some(got) if expected.is_nan() => got.is_nan(),
+        Some(got) if expected.is_infinite() => got == expected,
+        // An infinite bound (of a chain too long to prove anything) still asks for a number.
+        Some(got) => got.is_finite() && (got - expected).abs() <= bound,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().rev().map(|b| format!("{b:02x}")).collect();
+    format!("0x{digits}")
+}

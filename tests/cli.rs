@@ -1,0 +1,214 @@
+//! The tool as a person calls it: exit codes, streams, bad input.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+fn tool(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("gpu-ladder").expect("the tool is built with feature `cli`");
+    command.args(arguments).env_remove("LC_ALL").env("LANG", "C");
+    command
+}
+
+/// Exit code, stdout and stderr.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    outcome(&mut tool(arguments))
+}
+
+fn outcome(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn refused(arguments: &[&str], expected: &str) {
+    let (code, out, err) = run(arguments);
+    assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+    assert!(err.contains(expected), "{arguments:?}: {err}");
+    assert!(!err.contains("panicked"), "{err}");
+}
+
+/// A backend that opens here, if any.
+fn some_backend() -> bool {
+    run(&["info"]).1.contains("driver ")
+}
+
+#[test]
+fn list_names_every_op_and_rung() {
+    let (code, out, _) = run(&["list"]);
+    assert_eq!(code, 0);
+    for word in ["copy", "transpose", "tiled_padded@16", "tiled_padded@32", "matmul", "reduce"] {
+        assert!(out.contains(word), "{word}: {out}");
+    }
+    assert!(out.is_ascii() || !out.contains('\u{1b}'));
+}
+
+#[test]
+fn list_as_json_is_one_document() {
+    let (_, out, _) = run(&["list", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    assert!(document["ops"].as_array().is_some_and(|ops| ops.len() >= 4));
+}
+
+#[test]
+fn info_says_why_a_backend_is_missing_and_ends_0() {
+    let (code, out, err) = outcome(tool(&["info"]).env("CUDA_VISIBLE_DEVICES", ""));
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("cuda: unavailable"), "{out}");
+}
+
+#[test]
+fn unknown_words_name_the_nearest() {
+    refused(&["run", "transposed"], "did you mean 'transpose'");
+    refused(&["run", "transpose", "--rung", "tild"], "did you mean 'tiled'");
+    refused(&["run", "transpose", "--element", "float"], "unknown element 'float'");
+    refused(&["run", "transpose", "--format", "yaml"], "unknown format 'yaml'");
+    refused(&["run", "transpose", "--backend", "opencl"], "unknown backend 'opencl'");
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    refused(&["run", "transpose", "--iters", "0"], "--iters = 0");
+    refused(&["run", "transpose", "--budget", "-1"], "--budget");
+    refused(&["run", "transpose", "--rows", "4294967296", "--cols", "4294967296"], "overflow");
+    refused(&["run", "transpose", "--rows", "5000000000", "--cols", "1"], "5000000000 rows");
+    refused(&["run", "transpose", "--rows", "many"], "many");
+    refused(&["run", "reduce", "--len", "0"], "0 elements");
+}
+
+#[test]
+fn files_are_refused_before_any_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(folder.path().join("text.npy"), "no matrix").expect("written");
+    refused(&["run", "transpose", "--input", &at("none.npy")], "none.npy");
+    refused(&["run", "transpose", "--input", &at("text.npy")], "not a .npy file");
+    write_npy(&folder.path().join("double.npy"), "<f8", "(2, 2)", &[0; 32]);
+    refused(&["run", "transpose", "--input", &at("double.npy")], "not f32");
+    write_npy(&folder.path().join("cube.npy"), "<f4", "(1, 2, 2)", &[0; 16]);
+    refused(&["run", "transpose", "--input", &at("cube.npy")], "3 dimensions");
+    write_npy(&folder.path().join("short.npy"), "<f4", "(2, 2)", &[0; 8]);
+    refused(&["run", "transpose", "--input", &at("short.npy")], "short.npy");
+    write_npy(&folder.path().join("good.npy"), "<f4", "(1, 2)", &[0; 8]);
+    refused(
+        &["run", "transpose", "--input", &at("good.npy"), "--output", "/no/such/folder/x.npy"],
+        "cannot be written",
+    );
+    refused(&["run", "transpose", "--output", &at("x.npy")], "--input");
+}
+
+fn write_npy(path: &Path, kind: &str, shape: &str, data: &[u8]) {
+    let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+    while !(header.len() + 11).is_multiple_of(64) {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    std::fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn a_matrix_from_a_file_comes_back_transposed() {
+    if !some_backend() {
+        eprintln!("skipped: no backend opens here");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (input, output) = (folder.path().join("m.npy"), folder.path().join("t.npy"));
+    let values: Vec<u8> = (0..6u32).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    write_npy(&input, "<f4", "(2, 3)", &values);
+    let (code, _, err) = run(&[
+        "run",
+        "transpose",
+        "--input",
+        input.to_str().expect("text"),
+        "--output",
+        output.to_str().expect("text"),
+    ]);
+    assert_eq!(code, 0, "{err}");
+    let matrix = gpu_ladder::npy::read(&output).expect("a matrix");
+    let expected: Vec<u8> = [0, 3, 1, 4, 2, 5u32].iter().flat_map(|&i| (i as f32).to_le_bytes()).collect();
+    assert_eq!((matrix.rows, matrix.cols, matrix.bytes), (3, 2, expected));
+}
+
+#[test]
+fn json_rows_have_every_field_and_null_where_nothing_is_known() {
+    if !some_backend() {
+        eprintln!("skipped: no backend opens here");
+        return;
+    }
+    let (code, out, err) = run(&["run", "transpose", "--size", "100", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}') && !err.contains('\r'));
+    let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    let rows = document["rows"].as_array().expect("rows");
+    assert!(!rows.is_empty());
+    for row in rows {
+        for field in [
+            "op",
+            "rung",
+            "backend",
+            "device",
+            "driver",
+            "element",
+            "rows",
+            "cols",
+            "verdict",
+            "clock",
+            "samples",
+            "median_ms",
+            "p05_ms",
+            "p95_ms",
+            "gbps",
+            "share_of_copy",
+            "speedup_over_first",
+            "software_adapter",
+            "input",
+            "cache_policy",
+            "seed",
+            "commit",
+            "sm_clock_mhz",
+            "power_w",
+            "throttled",
+            "floor_us",
+        ] {
+            assert!(row.get(field).is_some(), "{field} is missing in {row}");
+        }
+        assert_ne!(row["verdict"], "wrong");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let tool = assert_cmd::cargo::cargo_bin("gpu-ladder");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &format!("{} list --json | head -1", tool.display())])
+        .output()
+        .expect("sh runs");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_c_locale_gets_ascii() {
+    if !some_backend() {
+        eprintln!("skipped: no backend opens here");
+        return;
+    }
+    for locale in ["C", "uk_UA.KOI8-U"] {
+        let (_, out, _) = outcome(tool(&["run", "copy", "--len", "100"]).env("LC_ALL", locale));
+        assert!(out.is_ascii(), "{locale}: {out}");
+    }
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_an_error_that_lists_those_that_do() {
+    if !some_backend() {
+        eprintln!("skipped: no backend opens here");
+        return;
+    }
+    let (code, _, err) = run(&["run", "copy", "--len", "10", "--device", "99"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("99") && err.contains("0 ("), "{err}");
+}

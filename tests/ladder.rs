@@ -1,0 +1,237 @@
+//! One suite over tables: every backend x op x rung x shape class, generated. A backend that does
+//! not open here is a visible skip with its reason, and a failure where `GPU_LADDER_REQUIRE` names it.
+
+use gpu_ladder::backend::{Any, BACKENDS, Backend, Select};
+use gpu_ladder::op::{self, Op};
+use gpu_ladder::rung::Rung;
+use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Session, Verdict};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::sync::Arc;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for (name, built) in BACKENDS {
+        let required = std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|r| r.split(',').any(|b| b.trim() == *name));
+        if !built {
+            if required {
+                trials.push(Trial::test(format!("{name}::is_required"), || Err("this build does not have it".into())));
+            }
+            continue;
+        }
+        match pollster::block_on(Any::open_named(name, &Select::default())) {
+            Ok(any) => {
+                eprintln!("{name}: {} ({})", any.device().name, any.device().driver);
+                trials.extend(suite(Arc::new(Session::new(any))));
+            }
+            Err(error) if required => {
+                let text = format!("GPU_LADDER_REQUIRE={name}, but it does not open: {error}");
+                trials.push(Trial::test(format!("{name}::is_required"), move || Err(text.into())));
+            }
+            Err(error) => {
+                eprintln!("{name}: skipped: {error}");
+                trials.push(
+                    Trial::test(format!("{name}::every_rung (skipped: {error})"), || Ok(())).with_ignored_flag(true),
+                );
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A named problem of one op.
+struct Case {
+    name: String,
+    problem: Problem,
+}
+
+fn case(name: impl Into<String>, problem: Problem) -> Case {
+    Case { name: name.into(), problem }
+}
+
+fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for op in op::OPS {
+        for rung in op.ladder() {
+            for case in cases(*op, rung) {
+                let backend = session.device().backend;
+                let name = format!("{backend}::{}::{}::{}", op.name(), rung.id(), case.name);
+                let (session, rung) = (Arc::clone(&session), rung.clone());
+                trials.push(Trial::test(name, move || verify(&session, *op, &rung, &case.problem)));
+            }
+        }
+    }
+    trials
+}
+
+fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, problem: &Problem) -> Result<(), Failed> {
+    pollster::block_on(async {
+        let stage = match session.stage(op, problem, Inputs::Seeded(7)).await {
+            Ok(stage) => stage,
+            Err(error @ Error::Limit { .. }) => return skipped(&error),
+            Err(error) => return Err(error.into()),
+        };
+        let prepared = match session.prepare(&stage, rung).await {
+            Ok(prepared) => prepared,
+            // A rung that this language or device cannot express says why; shapes it must take are
+            // only asked of rungs whose row accepts them.
+            Err(error @ (Error::Unsupported { .. } | Error::Limit { .. })) => return skipped(&error),
+            Err(error) => return Err(error.into()),
+        };
+        match session.verify(prepared).await? {
+            Verdict::Pass(_) => Ok(()),
+            Verdict::Fail(mismatch) => Err(mismatch.to_string().into()),
+        }
+    })
+}
+
+fn skipped(error: &Error) -> Result<(), Failed> {
+    eprintln!("skipped: {error}");
+    Ok(())
+}
+
+/// The shape classes that a rung's row says it takes.
+fn cases(op: &dyn Op, rung: &Rung) -> Vec<Case> {
+    match op.name() {
+        "transpose" => transposes(rung),
+        "matmul" => products(rung),
+        _ => lengths(op, rung),
+    }
+}
+
+fn elements(op: &dyn Op, rung: &Rung) -> Vec<Element> {
+    // One element type per width is enough where only bits move.
+    let mut sizes = Vec::new();
+    op.elements()
+        .iter()
+        .copied()
+        .filter(|e| rung.element_sizes.contains(&e.size()))
+        .filter(|e| {
+            let new = !sizes.contains(&e.size());
+            sizes.push(e.size());
+            new
+        })
+        .collect()
+}
+
+fn lengths(op: &dyn Op, rung: &Rung) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for element in elements(op, rung) {
+        for len in [1u64, 3, 4, 255, 256, 257, 1023, 1024, 1025, 65_537, 1_000_003] {
+            cases.push(case(format!("{element}_{len}"), Problem::new(element, [len])));
+        }
+    }
+    if op.name() == "copy" {
+        cases.push(case("f32_0", Problem::new(Element::F32, [0])));
+    }
+    cases
+}
+
+fn transposes(rung: &Rung) -> Vec<Case> {
+    const SHAPES: &[(u64, u64)] = &[
+        (0, 0),
+        (0, 5),
+        (5, 0),
+        (1, 1),
+        (1, 31),
+        (1, 32),
+        (1, 33),
+        (1, 257),
+        (31, 1),
+        (32, 1),
+        (33, 1),
+        (257, 1),
+        (2, 16),
+        (63, 63),
+        (64, 64),
+        (65, 65),
+        (31, 33),
+        (37, 101),
+        (127, 129),
+        (1000, 1003),
+        (64, 4096),
+        (2048, 1024),
+        (1024, 2048),
+        (8, 5000),
+        (5000, 3),
+    ];
+    let mut cases = Vec::new();
+    for element in elements(&op::Transpose, rung) {
+        for &(rows, cols) in SHAPES {
+            cases.push(case(format!("{element}_{rows}x{cols}"), Problem::new(element, [rows, cols])));
+        }
+        let pitched = |input: u64, output: u64, name: &str| {
+            let ld = |ld| Layout { leading_dimension: Some(ld), ..Layout::default() };
+            case(
+                format!("{element}_{name}"),
+                Problem::new(element, [70, 131]).with_layout(0, ld(input)).with_layout(1, ld(output)),
+            )
+        };
+        if rung.accepts.leading_dimension {
+            cases.push(pitched(136, 80, "leading_dimensions_aligned"));
+            cases.push(pitched(133, 71, "leading_dimensions_odd"));
+            cases.push(pitched(136, 71, "leading_dimension_of_output_odd"));
+            cases.push(pitched(133, 80, "leading_dimension_of_input_odd"));
+        }
+        if rung.accepts.offset {
+            for (input, output) in [(16, 4), (3, 0), (0, 5), (64, 64)] {
+                let offset = |offset| Layout { offset, ..Layout::default() };
+                let problem =
+                    Problem::new(element, [65, 68]).with_layout(0, offset(input)).with_layout(1, offset(output));
+                cases.push(case(format!("{element}_offsets_{input}_{output}"), problem));
+            }
+        }
+        if rung.accepts.batch {
+            cases.push(case(format!("{element}_batch_3"), Problem::new(element, [33, 68]).with_batch(3)));
+            let strided = Layout { batch_stride: Some(33 * 68 + 7), ..Layout::default() };
+            cases.push(case(
+                format!("{element}_batch_strided"),
+                Problem::new(element, [33, 68]).with_batch(3).with_layout(0, strided),
+            ));
+        }
+    }
+    // Grids beyond 65,535 blocks in one direction, on either side.
+    for (rows, cols) in [(2_097_153, 1), (2_097_153, 3), (1, 4_194_305)] {
+        cases.push(case(format!("f32_{rows}x{cols}"), Problem::new(Element::F32, [rows, cols])));
+    }
+    cases
+}
+
+fn products(rung: &Rung) -> Vec<Case> {
+    const SHAPES: &[(u64, u64, u64)] = &[
+        (0, 5, 5),
+        (5, 0, 5),
+        (16, 16, 0),
+        (1, 1, 1),
+        (1, 32, 1024),
+        (35, 79, 19),
+        (256, 128, 256),
+        (64, 64, 2048),
+        (129, 131, 133),
+        (31, 33, 1),
+        (3, 7, 5),
+        (17, 1, 64),
+        (128, 128, 96),
+    ];
+    let mut cases = Vec::new();
+    for &(m, n, k) in SHAPES {
+        cases.push(case(format!("f32_{m}x{n}x{k}"), Problem::new(Element::F32, [m, n, k])));
+    }
+    if rung.accepts.scaling {
+        for (alpha, beta) in [(-0.5, 0.0), (1.0, 1.0), (2.0, -0.5), (0.0, 1.0)] {
+            let problem = Problem { alpha, beta, ..Problem::new(Element::F32, [45, 67, 89]) };
+            cases.push(case(format!("f32_alpha_{alpha}_beta_{beta}"), problem));
+        }
+    }
+    if rung.accepts.leading_dimension {
+        let ld = |ld| Layout { leading_dimension: Some(ld), ..Layout::default() };
+        let problem = Problem::new(Element::F32, [33, 35, 37])
+            .with_layout(0, ld(41))
+            .with_layout(1, ld(40))
+            .with_layout(2, ld(43));
+        cases.push(case("f32_leading_dimensions", problem));
+        // A one-row operand's leading dimension is never used; a large one must do no harm.
+        cases.push(case("f32_one_row_long_pitch", Problem::new(Element::F32, [1, 32, 2048]).with_layout(0, ld(5000))));
+    }
+    cases
+}
