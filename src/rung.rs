@@ -439,6 +439,9 @@ impl Program {
     /// The WGSL text with its `const` and `alias` lines set (`ELEMENT_BYTES` to the element's width), or `None` where there is none.
     pub fn wgsl_text(&self) -> Option<String> {
         let Source::Text(text) = &self.wgsl else { return None };
+        if self.element_words.1.is_none() && text.lines().any(|line| line.starts_with("alias T =")) {
+            return None;
+        }
         let mut out = String::with_capacity(text.len() + 16);
         for line in text.lines() {
             match self.replaced_line(line) {

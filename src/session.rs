@@ -240,6 +240,11 @@ impl<B: Backend> Session<B> {
             }
         }
         self.check_bindings(&label, stage, &recipes)?;
+        let whole_words = recipes.iter().all(|r| !r.exact) || stage.output_bytes()?.is_multiple_of(4);
+        if !whole_words && self.device().compute_capability.is_none() {
+            let because = format!("WebGPU copies whole words, and {} bytes are none", stage.output_bytes()?);
+            return Err(Error::unsupported(label, because));
+        }
         let mut workspaces = Vec::new();
         for size in rung.workspace.iter() {
             let bytes = match *size {

@@ -57,7 +57,9 @@ fn main() -> ExitCode {
         Err(error) => skip(error),
     }));
     trials.push(Trial::test("no_visible_device_is_no_backend", || alone("open", &[("CUDA_VISIBLE_DEVICES", "")])));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1); // they share a stream, and one of them times it
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn cuda() -> Result<&'static Cuda, &'static Error> {

@@ -19,7 +19,9 @@ const WARP_LANES_N: u32 = 4u;
 const WARPS_N: u32 = 2u;      // the block's warps lie 2 x 2
 const QUAD: u32 = 4u;         // elements in 16 bytes
 const STEPS: u32 = 4u;        // quads of k in a tile: BLOCK_K / QUAD
-const ACROSS: u32 = 32u;      // quads across a tile: BLOCK_M / QUAD, BLOCK_N / QUAD
+const A_ACROSS: u32 = 32u;    // quads across a tile of a: BLOCK_M / QUAD
+const B_ACROSS: u32 = 32u;    // quads across a tile of b: BLOCK_N / QUAD
+const A_THREADS: u32 = 128u;  // threads that fetch a, 4 quads each
 const PARTS: u32 = 32u;       // quads of C per thread: ROWS * COLS / QUAD
 const SUM_THREADS: u32 = 256u;
 const SLICES: u32 = 16u;      // PARTS * THREADS / SUM_THREADS
@@ -50,8 +52,8 @@ struct Params {
 @group(0) @binding(0) var<storage, read> parts: array<vec4<f32>>;                 // batch x SPLITS x tiles x PARTS x THREADS
 @group(0) @binding(1) var<storage, read_write> c: array<Chunk_c>;                 // m x c_ld
 @group(0) @binding(2) var<uniform> q: Params;
-var<workgroup> a_tile: array<array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 2 halves x 16 quads of rows
-var<workgroup> b_tile: array<array<array<array<vec4<f32>, 8>, 4>, BLOCK_K>, 2>;    // 2 buffers x BLOCK_K steps of k x 4 quarters x 8 quads of columns
+var<workgroup> a_tile: array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x 16 quads of rows
+var<workgroup> b_tile: array<array<array<vec4<f32>, 8>, 4>, BLOCK_K>;    // BLOCK_K steps of k x 4 quarters x 8 quads of columns
 
 // sums: row r of this thread's 8, quad q of its 4
 var<private> c00: vec4<f32>; var<private> c01: vec4<f32>; var<private> c02: vec4<f32>; var<private> c03: vec4<f32>;
@@ -119,7 +121,8 @@ fn fetch(first: u32) {
     b_index += select(BLOCK_K * p.b_ld, BLOCK_K, TRANSPOSE_B == 1u);
     if (first + BLOCK_K > k_end) {  // beyond the last k: 0, which adds nothing
         let along = vec4<u32>(first + thread % STEPS * QUAD) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(k_end);
-        let across = vec4<u32>(first + thread / ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(k_end);
+        let across_a = vec4<u32>(first + thread / A_ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(k_end);
+        let across_b = vec4<u32>(first + thread / B_ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(k_end);
         let zero = vec4<f32>();
         if (TRANSPOSE_A == 0u) {
             next_a0 = select(zero, next_a0, along);
@@ -127,10 +130,10 @@ fn fetch(first: u32) {
             next_a2 = select(zero, next_a2, along);
             next_a3 = select(zero, next_a3, along);
         } else {
-            next_a0 = select(zero, next_a0, across.x);
-            next_a1 = select(zero, next_a1, across.y);
-            next_a2 = select(zero, next_a2, across.z);
-            next_a3 = select(zero, next_a3, across.w);
+            next_a0 = select(zero, next_a0, across_a.x);
+            next_a1 = select(zero, next_a1, across_a.y);
+            next_a2 = select(zero, next_a2, across_a.z);
+            next_a3 = select(zero, next_a3, across_a.w);
         }
         if (TRANSPOSE_B == 1u) {
             next_b0 = select(zero, next_b0, along);
@@ -138,56 +141,58 @@ fn fetch(first: u32) {
             next_b2 = select(zero, next_b2, along);
             next_b3 = select(zero, next_b3, along);
         } else {
-            next_b0 = select(zero, next_b0, across.x);
-            next_b1 = select(zero, next_b1, across.y);
-            next_b2 = select(zero, next_b2, across.z);
-            next_b3 = select(zero, next_b3, across.w);
+            next_b0 = select(zero, next_b0, across_b.x);
+            next_b1 = select(zero, next_b1, across_b.y);
+            next_b2 = select(zero, next_b2, across_b.z);
+            next_b3 = select(zero, next_b3, across_b.w);
         }
     }
 }
 
 // Stores them into a buffer, as (k, across): what ran along k is turned, and its quads are placed by an exclusive-or that keeps the stores free of conflicts.
-fn put(half: u32) {
+fn put() {
     let step = thread % STEPS;
     let turned = thread / STEPS;
-    let row = thread / ACROSS;
-    let quad = thread % ACROSS;
     if (TRANSPOSE_A == 0u) {
         let place = turned % 16u ^ 2u * step;
-        a_tile[half][QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
-        a_tile[half][QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
-        a_tile[half][QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
-        a_tile[half][QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
+        a_tile[QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
+        a_tile[QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
+        a_tile[QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
+        a_tile[QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
     } else {
-        a_tile[half][row + 0u * STEPS][quad / 16u][quad % 16u] = next_a0;
-        a_tile[half][row + 1u * STEPS][quad / 16u][quad % 16u] = next_a1;
-        a_tile[half][row + 2u * STEPS][quad / 16u][quad % 16u] = next_a2;
-        a_tile[half][row + 3u * STEPS][quad / 16u][quad % 16u] = next_a3;
+        let row = thread / A_ACROSS;
+        let quad = thread % A_ACROSS;
+        a_tile[row + 0u * STEPS][quad / 16u][quad % 16u] = next_a0;
+        a_tile[row + 1u * STEPS][quad / 16u][quad % 16u] = next_a1;
+        a_tile[row + 2u * STEPS][quad / 16u][quad % 16u] = next_a2;
+        a_tile[row + 3u * STEPS][quad / 16u][quad % 16u] = next_a3;
     }
     if (TRANSPOSE_B == 1u) {
         let place = turned % 8u ^ 2u * step;
-        b_tile[half][QUAD * step + 0u][turned / 8u][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
-        b_tile[half][QUAD * step + 1u][turned / 8u][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
-        b_tile[half][QUAD * step + 2u][turned / 8u][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
-        b_tile[half][QUAD * step + 3u][turned / 8u][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
+        b_tile[QUAD * step + 0u][turned / 8u][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
+        b_tile[QUAD * step + 1u][turned / 8u][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
+        b_tile[QUAD * step + 2u][turned / 8u][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
+        b_tile[QUAD * step + 3u][turned / 8u][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
     } else {
-        b_tile[half][row + 0u * STEPS][quad / 8u][quad % 8u] = next_b0;
-        b_tile[half][row + 1u * STEPS][quad / 8u][quad % 8u] = next_b1;
-        b_tile[half][row + 2u * STEPS][quad / 8u][quad % 8u] = next_b2;
-        b_tile[half][row + 3u * STEPS][quad / 8u][quad % 8u] = next_b3;
+        let row = thread / B_ACROSS;
+        let quad = thread % B_ACROSS;
+        b_tile[row + 0u * STEPS][quad / 8u][quad % 8u] = next_b0;
+        b_tile[row + 1u * STEPS][quad / 8u][quad % 8u] = next_b1;
+        b_tile[row + 2u * STEPS][quad / 8u][quad % 8u] = next_b2;
+        b_tile[row + 3u * STEPS][quad / 8u][quad % 8u] = next_b3;
     }
 }
 
-// One step of k: 6 quads from shared memory, 8 x 16 multiply-adds. half and k are literals at every call.
-fn multiply_step(half: u32, k: u32) {
+// One step of k: 6 quads from shared memory, 8 x 16 multiply-adds. k is a literal at every call.
+fn multiply_step(k: u32) {
     let a_place = a_lane ^ (1u - TRANSPOSE_A) * (k / QUAD * 2u);
     let b_place = b_lane ^ TRANSPOSE_B * (k / QUAD * 2u);
-    let a0 = a_tile[half][k][0][a_place];
-    let a1 = a_tile[half][k][1][a_place];
-    let b0 = b_tile[half][k][0][b_place];
-    let b1 = b_tile[half][k][1][b_place];
-    let b2 = b_tile[half][k][2][b_place];
-    let b3 = b_tile[half][k][3][b_place];
+    let a0 = a_tile[k][0][a_place];
+    let a1 = a_tile[k][1][a_place];
+    let b0 = b_tile[k][0][b_place];
+    let b1 = b_tile[k][1][b_place];
+    let b2 = b_tile[k][2][b_place];
+    let b3 = b_tile[k][3][b_place];
     c00 = fma(vec4<f32>(a0.x), b0, c00); c01 = fma(vec4<f32>(a0.x), b1, c01); c02 = fma(vec4<f32>(a0.x), b2, c02); c03 = fma(vec4<f32>(a0.x), b3, c03);
     c13 = fma(vec4<f32>(a0.y), b3, c13); c12 = fma(vec4<f32>(a0.y), b2, c12); c11 = fma(vec4<f32>(a0.y), b1, c11); c10 = fma(vec4<f32>(a0.y), b0, c10);
     c20 = fma(vec4<f32>(a0.z), b0, c20); c21 = fma(vec4<f32>(a0.z), b1, c21); c22 = fma(vec4<f32>(a0.z), b2, c22); c23 = fma(vec4<f32>(a0.z), b3, c23);
@@ -198,23 +203,23 @@ fn multiply_step(half: u32, k: u32) {
     c73 = fma(vec4<f32>(a1.w), b3, c73); c72 = fma(vec4<f32>(a1.w), b2, c72); c71 = fma(vec4<f32>(a1.w), b1, c71); c70 = fma(vec4<f32>(a1.w), b0, c70);
 }
 
-fn multiply(half: u32) {
-    multiply_step(half, 0u);
-    multiply_step(half, 1u);
-    multiply_step(half, 2u);
-    multiply_step(half, 3u);
-    multiply_step(half, 4u);
-    multiply_step(half, 5u);
-    multiply_step(half, 6u);
-    multiply_step(half, 7u);
-    multiply_step(half, 8u);
-    multiply_step(half, 9u);
-    multiply_step(half, 10u);
-    multiply_step(half, 11u);
-    multiply_step(half, 12u);
-    multiply_step(half, 13u);
-    multiply_step(half, 14u);
-    multiply_step(half, 15u);
+fn multiply() {
+    multiply_step(0u);
+    multiply_step(1u);
+    multiply_step(2u);
+    multiply_step(3u);
+    multiply_step(4u);
+    multiply_step(5u);
+    multiply_step(6u);
+    multiply_step(7u);
+    multiply_step(8u);
+    multiply_step(9u);
+    multiply_step(10u);
+    multiply_step(11u);
+    multiply_step(12u);
+    multiply_step(13u);
+    multiply_step(14u);
+    multiply_step(15u);
 }
 
 fn store(row: u32, col: u32, sums: vec4<f32>) {
@@ -259,13 +264,12 @@ fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoca
     let a_first = p.a_offset.x + batch * p.a_stride.x;
     let b_first = p.b_offset.x + batch * p.b_stride.x;
     let turned = thread / STEPS * QUAD;
-    let quad = thread % ACROSS * QUAD;
     if (TRANSPOSE_A == 0u) {
         a_index = a_first + (block_row + turned) * p.a_ld + k_first + thread % STEPS * QUAD;
         a_last = a_first + (p.m - 1u) * p.a_ld + p.k - 1u;
         a_apart = p.a_ld;
     } else {
-        a_index = a_first + (k_first + thread / ACROSS) * p.a_ld + block_row + quad;
+        a_index = a_first + (k_first + thread / A_ACROSS) * p.a_ld + block_row + thread % A_ACROSS * QUAD;
         a_last = a_first + (p.k - 1u) * p.a_ld + p.m - 1u;
         a_apart = STEPS * p.a_ld;
     }
@@ -274,7 +278,7 @@ fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoca
         b_last = b_first + (p.n - 1u) * p.b_ld + p.k - 1u;
         b_apart = p.b_ld;
     } else {
-        b_index = b_first + (k_first + thread / ACROSS) * p.b_ld + block_col + quad;
+        b_index = b_first + (k_first + thread / B_ACROSS) * p.b_ld + block_col + thread % B_ACROSS * QUAD;
         b_last = b_first + (p.k - 1u) * p.b_ld + p.n - 1u;
         b_apart = STEPS * p.b_ld;
     }
@@ -283,24 +287,16 @@ fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoca
     a_lane = warp / WARPS_N * WARP_LANES_M + lane % WARP_LANES_M;
     b_lane = warp % WARPS_N * WARP_LANES_N + lane / WARP_LANES_M;
 
-    if (k_first < k_end) {
-        fetch(k_first);
-        put(0u);
-    }
-    workgroupBarrier();  // waits for the first tiles
     let tiles_k = (k_end - k_first + BLOCK_K - 1u) / BLOCK_K;
-    for (var t = 1u; t < tiles_k; t += 2u) {  // two tiles per turn: each buffer has a fixed address
-        fetch(k_first + t * BLOCK_K);
-        multiply(0u);
-        put(1u);
-        workgroupBarrier();  // waits for buffer 1; all have read buffer 0
-        fetch(k_first + (t + 1u) * BLOCK_K);
-        multiply(1u);
-        put(0u);
-        workgroupBarrier();  // waits for buffer 0; all have read buffer 1
+    if (tiles_k > 0u) {
+        fetch(k_first + 0u);
     }
-    if (tiles_k % 2u == 1u) {
-        multiply(0u);
+    for (var t = 1u; t <= tiles_k; t++) {
+        put();
+        workgroupBarrier();  // waits for the tiles
+        fetch(k_first + t * BLOCK_K);  // beyond the last k: 0
+        multiply();
+        workgroupBarrier();  // waits until all have read: the next tiles overwrite them
     }
 
     let tiles = (p.m + BLOCK_M - 1u) / BLOCK_M * ((p.n + BLOCK_N - 1u) / BLOCK_N);

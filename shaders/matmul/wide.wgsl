@@ -1,24 +1,26 @@
 // Idea. Give a thread 8 x 16 results: shared memory is read 6 times per 128 multiply-adds instead of 4 times per 64, which no longer saturates it.
-// Changed from the rung below. Twice the results per thread and half the threads; every layout, offset and batch; the steps of k are written out, so that they stay unrolled where a runtime adds checks to loops.
-// A thread owns. Two quads of rows x four quads of columns: 8 x 16 elements of C; 4 quads of the next tile of each operand.
-// Memory traffic. Per step of k a warp reads 512 bytes for 64 x 64 multiply-adds (the rung below: 384 for 32 x 64).
+// Changed from the rung below. A tile of 128 x 256, twice the results per thread; every layout, offset and batch.
+// A thread owns. Two quads of rows x four quads of columns: 8 x 16 elements of C; 4 quads of the next tile of b and, in the first half of the block, of a.
+// Memory traffic. Per step of k a warp reads 512 bytes for 64 x 64 multiply-adds (the rung below: 384 for 64 x 32).
 // Needs. f32, any shape, layout, leading dimensions, offsets, batch, alpha and beta; the three bindings a multiple of 16 bytes long.
 
 const TRANSPOSE_A: u32 = 0u;  // 1: a is stored k x m
 const TRANSPOSE_B: u32 = 0u;  // 1: b is stored n x k
 const BLOCK_M: u32 = 128u;
-const BLOCK_N: u32 = 128u;
+const BLOCK_N: u32 = 256u;
 const BLOCK_K: u32 = 16u;
 const ROWS: u32 = 8u;
 const COLS: u32 = 16u;
-const THREADS: u32 = 128u;    // BLOCK_M * BLOCK_N / (ROWS * COLS)
+const THREADS: u32 = 256u;    // BLOCK_M * BLOCK_N / (ROWS * COLS)
 const WARP: u32 = 32u;
 const WARP_LANES_M: u32 = 8u; // a warp's threads lie 8 x 4 over its tile of 64 x 64
 const WARP_LANES_N: u32 = 4u;
-const WARPS_N: u32 = 2u;      // the block's warps lie 2 x 2
+const WARPS_N: u32 = 4u;      // the block's warps lie 2 x 4
 const QUAD: u32 = 4u;         // elements in 16 bytes
 const STEPS: u32 = 4u;        // quads of k in a tile: BLOCK_K / QUAD
-const ACROSS: u32 = 32u;      // quads across a tile: BLOCK_M / QUAD, BLOCK_N / QUAD
+const A_ACROSS: u32 = 32u;    // quads across a tile of a: BLOCK_M / QUAD
+const B_ACROSS: u32 = 64u;    // quads across a tile of b: BLOCK_N / QUAD
+const A_THREADS: u32 = 128u;  // threads that fetch a, 4 quads each
 
 // 16 bytes of an operand: vec4<f32> where its leading dimension, offset and stride are multiples of 4 (VECTOR 1), else array<f32, 4> (VECTOR 0)
 alias Chunk_a = vec4<f32>;
@@ -43,7 +45,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> c: array<Chunk_c>;   // m x c_ld
 @group(0) @binding(3) var<uniform> p: Params;
 var<workgroup> a_tile: array<array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 2 halves x 16 quads of rows
-var<workgroup> b_tile: array<array<array<array<vec4<f32>, 8>, 4>, BLOCK_K>, 2>;    // 2 buffers x BLOCK_K steps of k x 4 quarters x 8 quads of columns
+var<workgroup> b_tile: array<array<array<array<vec4<f32>, 16>, 4>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 4 quarters x 16 quads of columns
 
 // sums: row r of this thread's 8, quad q of its 4
 var<private> c00: vec4<f32>; var<private> c01: vec4<f32>; var<private> c02: vec4<f32>; var<private> c03: vec4<f32>;
@@ -98,10 +100,12 @@ fn quad_b(index: u32) -> vec4<f32> {
 
 // Fetches the tiles whose first step of k is `first`: of an operand that runs along k, 4 x 4 elements per thread; of one that runs across, 4 quads, 4 steps of k apart.
 fn fetch(first: u32) {
-    next_a0 = quad_a(a_index);
-    next_a1 = quad_a(a_index + a_apart);
-    next_a2 = quad_a(a_index + 2u * a_apart);
-    next_a3 = quad_a(a_index + 3u * a_apart);
+    if (thread < A_THREADS) {
+        next_a0 = quad_a(a_index);
+        next_a1 = quad_a(a_index + a_apart);
+        next_a2 = quad_a(a_index + 2u * a_apart);
+        next_a3 = quad_a(a_index + 3u * a_apart);
+    }
     next_b0 = quad_b(b_index);
     next_b1 = quad_b(b_index + b_apart);
     next_b2 = quad_b(b_index + 2u * b_apart);
@@ -110,7 +114,8 @@ fn fetch(first: u32) {
     b_index += select(BLOCK_K * p.b_ld, BLOCK_K, TRANSPOSE_B == 1u);
     if (first + BLOCK_K > p.k) {  // beyond the last k: 0, which adds nothing
         let along = vec4<u32>(first + thread % STEPS * QUAD) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(p.k);
-        let across = vec4<u32>(first + thread / ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(p.k);
+        let across_a = vec4<u32>(first + thread / A_ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(p.k);
+        let across_b = vec4<u32>(first + thread / B_ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(p.k);
         let zero = vec4<f32>();
         if (TRANSPOSE_A == 0u) {
             next_a0 = select(zero, next_a0, along);
@@ -118,10 +123,10 @@ fn fetch(first: u32) {
             next_a2 = select(zero, next_a2, along);
             next_a3 = select(zero, next_a3, along);
         } else {
-            next_a0 = select(zero, next_a0, across.x);
-            next_a1 = select(zero, next_a1, across.y);
-            next_a2 = select(zero, next_a2, across.z);
-            next_a3 = select(zero, next_a3, across.w);
+            next_a0 = select(zero, next_a0, across_a.x);
+            next_a1 = select(zero, next_a1, across_a.y);
+            next_a2 = select(zero, next_a2, across_a.z);
+            next_a3 = select(zero, next_a3, across_a.w);
         }
         if (TRANSPOSE_B == 1u) {
             next_b0 = select(zero, next_b0, along);
@@ -129,10 +134,10 @@ fn fetch(first: u32) {
             next_b2 = select(zero, next_b2, along);
             next_b3 = select(zero, next_b3, along);
         } else {
-            next_b0 = select(zero, next_b0, across.x);
-            next_b1 = select(zero, next_b1, across.y);
-            next_b2 = select(zero, next_b2, across.z);
-            next_b3 = select(zero, next_b3, across.w);
+            next_b0 = select(zero, next_b0, across_b.x);
+            next_b1 = select(zero, next_b1, across_b.y);
+            next_b2 = select(zero, next_b2, across_b.z);
+            next_b3 = select(zero, next_b3, across_b.w);
         }
     }
 }
@@ -141,31 +146,35 @@ fn fetch(first: u32) {
 fn put(half: u32) {
     let step = thread % STEPS;
     let turned = thread / STEPS;
-    let row = thread / ACROSS;
-    let quad = thread % ACROSS;
-    if (TRANSPOSE_A == 0u) {
-        let place = turned % 16u ^ 2u * step;
-        a_tile[half][QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
-        a_tile[half][QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
-        a_tile[half][QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
-        a_tile[half][QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
-    } else {
-        a_tile[half][row + 0u * STEPS][quad / 16u][quad % 16u] = next_a0;
-        a_tile[half][row + 1u * STEPS][quad / 16u][quad % 16u] = next_a1;
-        a_tile[half][row + 2u * STEPS][quad / 16u][quad % 16u] = next_a2;
-        a_tile[half][row + 3u * STEPS][quad / 16u][quad % 16u] = next_a3;
+    if (thread < A_THREADS) {
+        if (TRANSPOSE_A == 0u) {
+            let place = turned % 16u ^ 2u * step;
+            a_tile[half][QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
+            a_tile[half][QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
+            a_tile[half][QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
+            a_tile[half][QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
+        } else {
+            let row = thread / A_ACROSS;
+            let quad = thread % A_ACROSS;
+            a_tile[half][row + 0u * STEPS][quad / 16u][quad % 16u] = next_a0;
+            a_tile[half][row + 1u * STEPS][quad / 16u][quad % 16u] = next_a1;
+            a_tile[half][row + 2u * STEPS][quad / 16u][quad % 16u] = next_a2;
+            a_tile[half][row + 3u * STEPS][quad / 16u][quad % 16u] = next_a3;
+        }
     }
     if (TRANSPOSE_B == 1u) {
-        let place = turned % 8u ^ 2u * step;
-        b_tile[half][QUAD * step + 0u][turned / 8u][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
-        b_tile[half][QUAD * step + 1u][turned / 8u][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
-        b_tile[half][QUAD * step + 2u][turned / 8u][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
-        b_tile[half][QUAD * step + 3u][turned / 8u][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
+        let place = turned % 16u ^ 2u * step;
+        b_tile[half][QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
+        b_tile[half][QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
+        b_tile[half][QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
+        b_tile[half][QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
     } else {
-        b_tile[half][row + 0u * STEPS][quad / 8u][quad % 8u] = next_b0;
-        b_tile[half][row + 1u * STEPS][quad / 8u][quad % 8u] = next_b1;
-        b_tile[half][row + 2u * STEPS][quad / 8u][quad % 8u] = next_b2;
-        b_tile[half][row + 3u * STEPS][quad / 8u][quad % 8u] = next_b3;
+        let row = thread / B_ACROSS;
+        let quad = thread % B_ACROSS;
+        b_tile[half][row + 0u * STEPS][quad / 16u][quad % 16u] = next_b0;
+        b_tile[half][row + 1u * STEPS][quad / 16u][quad % 16u] = next_b1;
+        b_tile[half][row + 2u * STEPS][quad / 16u][quad % 16u] = next_b2;
+        b_tile[half][row + 3u * STEPS][quad / 16u][quad % 16u] = next_b3;
     }
 }
 
@@ -237,6 +246,18 @@ fn store(row: u32, col: u32, sums: vec4<f32>) {
     }
 }
 
+// This thread's four quads of a row inside c, which need no old value.
+fn put_row(index: u32, q0: vec4<f32>, q1: vec4<f32>, q2: vec4<f32>, q3: vec4<f32>) {
+    let v0 = p.alpha * q0;
+    let v1 = p.alpha * q1;
+    let v2 = p.alpha * q2;
+    let v3 = p.alpha * q3;
+    c[index / QUAD] = Chunk_c(v0.x, v0.y, v0.z, v0.w);
+    c[(index + BLOCK_N / 4u) / QUAD] = Chunk_c(v1.x, v1.y, v1.z, v1.w);
+    c[(index + BLOCK_N / 2u) / QUAD] = Chunk_c(v2.x, v2.y, v2.z, v2.w);
+    c[(index + 3u * BLOCK_N / 4u) / QUAD] = Chunk_c(v3.x, v3.y, v3.z, v3.w);
+}
+
 @compute @workgroup_size(THREADS)
 fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     thread = index;
@@ -247,13 +268,12 @@ fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
     let b_first = p.b_offset.x + batch * p.b_stride.x;
     c_first = p.c_offset.x + batch * p.c_stride.x;
     let turned = thread / STEPS * QUAD;
-    let quad = thread % ACROSS * QUAD;
     if (TRANSPOSE_A == 0u) {
         a_index = a_first + (block_row + turned) * p.a_ld + thread % STEPS * QUAD;
         a_last = a_first + (p.m - 1u) * p.a_ld + p.k - 1u;
         a_apart = p.a_ld;
     } else {
-        a_index = a_first + (thread / ACROSS) * p.a_ld + block_row + quad;
+        a_index = a_first + (thread / A_ACROSS) * p.a_ld + block_row + thread % A_ACROSS * QUAD;
         a_last = a_first + (p.k - 1u) * p.a_ld + p.m - 1u;
         a_apart = STEPS * p.a_ld;
     }
@@ -262,7 +282,7 @@ fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
         b_last = b_first + (p.n - 1u) * p.b_ld + p.k - 1u;
         b_apart = p.b_ld;
     } else {
-        b_index = b_first + (thread / ACROSS) * p.b_ld + block_col + quad;
+        b_index = b_first + (thread / B_ACROSS) * p.b_ld + block_col + thread % B_ACROSS * QUAD;
         b_last = b_first + (p.k - 1u) * p.b_ld + p.n - 1u;
         b_apart = STEPS * p.b_ld;
     }
@@ -271,20 +291,21 @@ fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
     a_lane = warp / WARPS_N * WARP_LANES_M + lane % WARP_LANES_M;
     b_lane = warp % WARPS_N * WARP_LANES_N + lane / WARP_LANES_M;
 
-    if (0u < p.k) {
+    let tiles_k = (p.k + BLOCK_K - 1u) / BLOCK_K;
+    if (tiles_k > 0u) {
         fetch(0u);
         put(0u);
+        fetch(BLOCK_K);  // beyond the last k: 0
     }
     workgroupBarrier();  // waits for the first tiles
-    let tiles_k = (p.k + BLOCK_K - 1u) / BLOCK_K;
     for (var t = 1u; t < tiles_k; t += 2u) {  // two tiles per turn: each buffer has a fixed address
-        fetch(t * BLOCK_K);
-        multiply(0u);
         put(1u);
-        workgroupBarrier();  // waits for buffer 1; all have read buffer 0
         fetch((t + 1u) * BLOCK_K);
-        multiply(1u);
+        multiply(0u);
+        workgroupBarrier();  // waits for buffer 1; all have read buffer 0
         put(0u);
+        fetch((t + 2u) * BLOCK_K);
+        multiply(1u);
         workgroupBarrier();  // waits for buffer 0; all have read buffer 1
     }
     if (tiles_k % 2u == 1u) {
@@ -293,36 +314,48 @@ fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
 
     let row = block_row + a_lane * QUAD;
     let col = block_col + b_lane * QUAD;
-    store(row + 0u, col + 0u * BLOCK_N / 4u, c00);
-    store(row + 0u, col + 1u * BLOCK_N / 4u, c01);
-    store(row + 0u, col + 2u * BLOCK_N / 4u, c02);
-    store(row + 0u, col + 3u * BLOCK_N / 4u, c03);
-    store(row + 1u, col + 0u * BLOCK_N / 4u, c10);
-    store(row + 1u, col + 1u * BLOCK_N / 4u, c11);
-    store(row + 1u, col + 2u * BLOCK_N / 4u, c12);
-    store(row + 1u, col + 3u * BLOCK_N / 4u, c13);
-    store(row + 2u, col + 0u * BLOCK_N / 4u, c20);
-    store(row + 2u, col + 1u * BLOCK_N / 4u, c21);
-    store(row + 2u, col + 2u * BLOCK_N / 4u, c22);
-    store(row + 2u, col + 3u * BLOCK_N / 4u, c23);
-    store(row + 3u, col + 0u * BLOCK_N / 4u, c30);
-    store(row + 3u, col + 1u * BLOCK_N / 4u, c31);
-    store(row + 3u, col + 2u * BLOCK_N / 4u, c32);
-    store(row + 3u, col + 3u * BLOCK_N / 4u, c33);
-    store(row + BLOCK_M / 2u + 0u, col + 0u * BLOCK_N / 4u, c40);
-    store(row + BLOCK_M / 2u + 0u, col + 1u * BLOCK_N / 4u, c41);
-    store(row + BLOCK_M / 2u + 0u, col + 2u * BLOCK_N / 4u, c42);
-    store(row + BLOCK_M / 2u + 0u, col + 3u * BLOCK_N / 4u, c43);
-    store(row + BLOCK_M / 2u + 1u, col + 0u * BLOCK_N / 4u, c50);
-    store(row + BLOCK_M / 2u + 1u, col + 1u * BLOCK_N / 4u, c51);
-    store(row + BLOCK_M / 2u + 1u, col + 2u * BLOCK_N / 4u, c52);
-    store(row + BLOCK_M / 2u + 1u, col + 3u * BLOCK_N / 4u, c53);
-    store(row + BLOCK_M / 2u + 2u, col + 0u * BLOCK_N / 4u, c60);
-    store(row + BLOCK_M / 2u + 2u, col + 1u * BLOCK_N / 4u, c61);
-    store(row + BLOCK_M / 2u + 2u, col + 2u * BLOCK_N / 4u, c62);
-    store(row + BLOCK_M / 2u + 2u, col + 3u * BLOCK_N / 4u, c63);
-    store(row + BLOCK_M / 2u + 3u, col + 0u * BLOCK_N / 4u, c70);
-    store(row + BLOCK_M / 2u + 3u, col + 1u * BLOCK_N / 4u, c71);
-    store(row + BLOCK_M / 2u + 3u, col + 2u * BLOCK_N / 4u, c72);
-    store(row + BLOCK_M / 2u + 3u, col + 3u * BLOCK_N / 4u, c73);
+    if (VECTOR_C == 1u && p.beta == 0.0 && block_row + BLOCK_M <= p.m && block_col + BLOCK_N <= p.n) {
+        let at = c_first + row * p.c_ld + col;
+        put_row(at + 0u * p.c_ld, c00, c01, c02, c03);
+        put_row(at + 1u * p.c_ld, c10, c11, c12, c13);
+        put_row(at + 2u * p.c_ld, c20, c21, c22, c23);
+        put_row(at + 3u * p.c_ld, c30, c31, c32, c33);
+        put_row(at + (BLOCK_M / 2u + 0u) * p.c_ld, c40, c41, c42, c43);
+        put_row(at + (BLOCK_M / 2u + 1u) * p.c_ld, c50, c51, c52, c53);
+        put_row(at + (BLOCK_M / 2u + 2u) * p.c_ld, c60, c61, c62, c63);
+        put_row(at + (BLOCK_M / 2u + 3u) * p.c_ld, c70, c71, c72, c73);
+    } else {  // an edge, an old c, or one that is not aligned
+        store(row + 0u, col + 0u * BLOCK_N / 4u, c00);
+        store(row + 0u, col + 1u * BLOCK_N / 4u, c01);
+        store(row + 0u, col + 2u * BLOCK_N / 4u, c02);
+        store(row + 0u, col + 3u * BLOCK_N / 4u, c03);
+        store(row + 1u, col + 0u * BLOCK_N / 4u, c10);
+        store(row + 1u, col + 1u * BLOCK_N / 4u, c11);
+        store(row + 1u, col + 2u * BLOCK_N / 4u, c12);
+        store(row + 1u, col + 3u * BLOCK_N / 4u, c13);
+        store(row + 2u, col + 0u * BLOCK_N / 4u, c20);
+        store(row + 2u, col + 1u * BLOCK_N / 4u, c21);
+        store(row + 2u, col + 2u * BLOCK_N / 4u, c22);
+        store(row + 2u, col + 3u * BLOCK_N / 4u, c23);
+        store(row + 3u, col + 0u * BLOCK_N / 4u, c30);
+        store(row + 3u, col + 1u * BLOCK_N / 4u, c31);
+        store(row + 3u, col + 2u * BLOCK_N / 4u, c32);
+        store(row + 3u, col + 3u * BLOCK_N / 4u, c33);
+        store(row + BLOCK_M / 2u + 0u, col + 0u * BLOCK_N / 4u, c40);
+        store(row + BLOCK_M / 2u + 0u, col + 1u * BLOCK_N / 4u, c41);
+        store(row + BLOCK_M / 2u + 0u, col + 2u * BLOCK_N / 4u, c42);
+        store(row + BLOCK_M / 2u + 0u, col + 3u * BLOCK_N / 4u, c43);
+        store(row + BLOCK_M / 2u + 1u, col + 0u * BLOCK_N / 4u, c50);
+        store(row + BLOCK_M / 2u + 1u, col + 1u * BLOCK_N / 4u, c51);
+        store(row + BLOCK_M / 2u + 1u, col + 2u * BLOCK_N / 4u, c52);
+        store(row + BLOCK_M / 2u + 1u, col + 3u * BLOCK_N / 4u, c53);
+        store(row + BLOCK_M / 2u + 2u, col + 0u * BLOCK_N / 4u, c60);
+        store(row + BLOCK_M / 2u + 2u, col + 1u * BLOCK_N / 4u, c61);
+        store(row + BLOCK_M / 2u + 2u, col + 2u * BLOCK_N / 4u, c62);
+        store(row + BLOCK_M / 2u + 2u, col + 3u * BLOCK_N / 4u, c63);
+        store(row + BLOCK_M / 2u + 3u, col + 0u * BLOCK_N / 4u, c70);
+        store(row + BLOCK_M / 2u + 3u, col + 1u * BLOCK_N / 4u, c71);
+        store(row + BLOCK_M / 2u + 3u, col + 2u * BLOCK_N / 4u, c72);
+        store(row + BLOCK_M / 2u + 3u, col + 3u * BLOCK_N / 4u, c73);
+    }
 }

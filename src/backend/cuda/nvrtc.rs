@@ -7,6 +7,7 @@ use super::artefacts::{self, Image};
 use crate::error::{Error, Result};
 use crate::rung::{Arch, Program};
 use libloading::Library;
+use std::error::Error as _;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
@@ -91,7 +92,9 @@ impl Nvrtc {
         let mut failures = Vec::new();
         let library = names.iter().find_map(|name| {
             // SAFETY: loading NVRTC runs only its initialisers.
-            unsafe { Library::new(name) }.map_err(|error| failures.push(error.to_string())).ok()
+            let loaded = unsafe { Library::new(name) };
+            let words = |error: libloading::Error| error.source().map_or(error.to_string(), ToString::to_string);
+            loaded.map_err(|error| failures.push(words(error))).ok()
         });
         let library = library.ok_or_else(|| missing(format!("its library was not found ({})", failures.join("; "))))?;
         Self::look_up(library).map_err(|symbol| missing(format!("its library has no `{symbol}`")))

@@ -315,13 +315,6 @@ impl Backend for Wgpu {
     }
 
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
-        for launch in launches {
-            let odd = launch.bindings.iter().find(|view| !view.len.is_multiple_of(4));
-            if let (Code::Native(Native::Copy), Some(view)) = (&launch.kernel.0, odd) {
-                let because = format!("WebGPU copies whole words, and {} bytes are none", view.len);
-                return Err(Error::unsupported("a buffer copy", because));
-            }
-        }
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
         for launch in launches {
             self.record(&mut encoder, launch, None);

@@ -1,0 +1,44 @@
+//! Random shaders compile, run, and raise no false alarm; the comparison with a driver uses the
+//! same generator.
+#![cfg(feature = "sim")]
+
+mod sim_generator;
+
+use gpu_ladder::sim::{Binding, HazardKind, Machine, Options, Program};
+use sim_generator::{Case, generate};
+
+fn run(case: &Case, threads: usize, machine: &Machine) -> (Vec<Binding>, Vec<String>) {
+    let program = Program::new(&case.wgsl, None, &[]).unwrap_or_else(|e| panic!("{e}\n{}", case.wgsl));
+    let mut b: Vec<Binding> =
+        case.buffers.iter().enumerate().map(|(i, d)| Binding::new(0, i as u32, d.clone())).collect();
+    let p = program
+        .run(machine, &mut b, case.workgroups, &Options { threads, ..Options::default() })
+        .unwrap_or_else(|e| panic!("{e}\n{}", case.wgsl));
+    // Division by zero is part of the game; anything else would be a false alarm.
+    let alarms = p
+        .hazards
+        .iter()
+        .filter(|h| !matches!(h.kind, HazardKind::DivisionByZero | HazardKind::DivisionOverflow))
+        .map(|h| h.to_string())
+        .collect();
+    (b, alarms)
+}
+
+#[test]
+fn random_shaders_run_without_false_alarms() {
+    let narrow = Machine::load("lavapipe").unwrap();
+    for seed in 0..300 {
+        let case = generate(seed);
+        let (a, alarms) = run(&case, 1, &Machine::default());
+        assert!(alarms.is_empty(), "seed {seed}: {alarms:#?}\n{}", case.wgsl);
+        // Neither the number of threads nor the width of a warp shows in the result.
+        let (b, _) = run(&case, 3, &narrow);
+        assert_eq!(a, b, "seed {seed}\n{}", case.wgsl);
+    }
+}
+
+#[test]
+fn the_generator_is_deterministic() {
+    assert_eq!(generate(7).wgsl, generate(7).wgsl);
+    assert_ne!(generate(7).wgsl, generate(8).wgsl);
+}
