@@ -156,9 +156,10 @@ fn compiler(flags: &Flags) -> Result<&'static Nvrtc, Box<dyn Error>> {
 /// Compiles the jobs on every core.
 fn compile_all(nvrtc: &Nvrtc, jobs: &[Job], folder: &Path) -> Vec<Result<Line, String>> {
     let (next, done) = (Mutex::new(jobs.iter()), Mutex::new(Vec::with_capacity(jobs.len())));
+    // A function of its own, so that the lock is let go before the work begins.
+    let take = || next.lock().ok()?.next();
     let work = || {
-        loop {
-            let Some(job) = next.lock().ok().and_then(|mut jobs| jobs.next()) else { break };
+        while let Some(job) = take() {
             let line = compile(nvrtc, job, folder).map_err(|error| format!("{}: {error}", job.file));
             if let Ok(mut done) = done.lock() {
                 done.push(line);

@@ -65,7 +65,7 @@ fn run() -> Result<bool> {
         (rows, cols) = (matrix.rows, matrix.cols);
         climb.given = Some((vec![Arc::new(matrix.bytes)], path.display().to_string()));
     }
-    climb.problem = Problem::new(element, [rows, cols]);
+    climb.problems = vec![Problem::new(element, [rows, cols])];
     if !arguments.rungs.is_empty() {
         climb = climb.with_rungs(&arguments.rungs)?;
     }

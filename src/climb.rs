@@ -16,8 +16,8 @@ use std::sync::Arc;
 pub struct Climb {
     /// The op.
     pub op: &'static dyn Op,
-    /// The problem.
-    pub problem: Problem,
+    /// The problems, one after the other.
+    pub problems: Vec<Problem>,
     /// The rungs, in ladder order; empty for all.
     pub rungs: Vec<Rung>,
     /// The backends; empty for every one that opens.
@@ -66,7 +66,7 @@ impl Climb {
     pub fn new(op: &'static dyn Op, problem: Problem) -> Self {
         Climb {
             op,
-            problem,
+            problems: vec![problem],
             rungs: Vec::new(),
             backends: Vec::new(),
             select: Select::default(),
@@ -102,7 +102,9 @@ impl Climb {
         if let Some(timing) = &self.timing {
             timing.check()?;
         }
-        self.op.check(&self.problem)?;
+        for problem in &self.problems {
+            self.op.check(problem)?;
+        }
         let mut ascent = Ascent { rows: Vec::new(), missing: Vec::new(), output: None };
         let (mut opened, mut tried_sim) = (0, false);
         let mut names = self.backend_names()?;
@@ -112,7 +114,14 @@ impl Climb {
             match Any::open_named(&name, &self.select).await {
                 Ok(any) => {
                     opened += 1;
-                    self.on_backend(any, progress, &mut ascent).await?;
+                    let session = Session::new(any);
+                    let device = session.device();
+                    if device.is_software() && device.clock != Clock::None {
+                        tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
+                    }
+                    for problem in &self.problems {
+                        self.one(&session, problem, progress, &mut ascent).await?;
+                    }
                 }
                 Err(error) => ascent.missing.push((name, error)),
             }
@@ -142,15 +151,17 @@ impl Climb {
         Ok(self.backends.clone())
     }
 
-    async fn on_backend(&self, any: Any, progress: &mut dyn Progress, ascent: &mut Ascent) -> Result<()> {
-        let session = Session::new(any);
+    async fn one(
+        &self,
+        session: &Session<Any>,
+        problem: &Problem,
+        progress: &mut dyn Progress,
+        ascent: &mut Ascent,
+    ) -> Result<()> {
         let device = session.device().clone();
-        if device.is_software() && device.clock != Clock::None {
-            tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
-        }
         let ladder: Vec<Rung> = if self.rungs.is_empty() { self.op.ladder().to_vec() } else { self.rungs.clone() };
-        let blank = |rung: &Rung| Row::new(self.op, rung, &self.problem, &device);
-        let stage = match session.stage(self.op, &self.problem, self.inputs()).await {
+        let blank = |rung: &Rung| Row::new(self.op, rung, problem, &device);
+        let stage = match session.stage(self.op, problem, self.inputs()).await {
             Ok(stage) => stage,
             Err(error @ (Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. })) => {
                 let absent = |rung: &Rung| Row { cell: Cell::Absent(error.to_string()), ..blank(rung) };
@@ -165,11 +176,11 @@ impl Climb {
             progress.step(&format!("{}: verifying {}", device.backend, rung.id()));
             let mut row = blank(rung);
             row.set_stage(&stage);
-            match self.verify(&session, &stage, rung).await {
+            match self.verify(session, &stage, rung).await {
                 Ok(Verdict::Pass(proof)) => {
                     row.cell = Cell::Verified { coverage: proof.coverage().to_string() };
                     #[cfg(feature = "sim")]
-                    row.set_profiles(&profiles(&session, &proof));
+                    row.set_profiles(&profiles(session, &proof));
                     verified.push((rows.len(), proof));
                 }
                 Ok(Verdict::Fail(mismatch)) => row.cell = Cell::Wrong(mismatch.to_string()),
@@ -181,7 +192,7 @@ impl Climb {
         }
         if device.clock != Clock::None && !verified.is_empty() {
             progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
-            self.time(&session, &mut rows, &verified).await?;
+            self.time(session, problem, &mut rows, &verified).await?;
         }
         if self.given.is_some()
             && ascent.output.is_none()
@@ -208,11 +219,17 @@ impl Climb {
     }
 
     /// Times the verified rungs, and copies of as many bytes, in the same rounds.
-    async fn time(&self, session: &Session<Any>, rows: &mut [Row], verified: &[(usize, Verified<Any>)]) -> Result<()> {
+    async fn time(
+        &self,
+        session: &Session<Any>,
+        problem: &Problem,
+        rows: &mut [Row],
+        verified: &[(usize, Verified<Any>)],
+    ) -> Result<()> {
         let device = session.device().clone();
         let timing = self.timing.clone().unwrap_or_else(|| timing_for(&device));
         let floor_ns = session.floor().await.ok();
-        let copies = self.copies(session).await?;
+        let copies = self.copies(session, problem).await?;
         let mut contenders: Vec<&Verified<Any>> = verified.iter().map(|(_, proof)| proof).collect();
         contenders.extend(&copies);
         let samples = session.time(&contenders, &timing).await?;
@@ -221,7 +238,7 @@ impl Climb {
         let first = ours.first().map(Samples::median);
         for ((index, _), samples) in verified.iter().zip(ours) {
             let row = &mut rows[*index];
-            row.set_samples(samples, self.op.work(&self.problem), floor_ns);
+            row.set_samples(samples, self.op.work(problem), floor_ns);
             row.share_of_copy = best_copy.is_finite().then(|| best_copy / samples.median());
             row.speedup_over_first = first.map(|first| first / samples.median());
         }
@@ -229,8 +246,8 @@ impl Climb {
     }
 
     /// Verified copies of as many bytes as the problem must move; none where the copy itself is climbed.
-    async fn copies(&self, session: &Session<Any>) -> Result<Vec<Verified<Any>>> {
-        let bytes = self.op.work(&self.problem).bytes as u64 / 2;
+    async fn copies(&self, session: &Session<Any>, problem: &Problem) -> Result<Vec<Verified<Any>>> {
+        let bytes = self.op.work(problem).bytes as u64 / 2;
         let len = bytes.div_ceil(4);
         let problem = Problem::new(crate::Element::U32, [len]);
         let mut copies = Vec::new();

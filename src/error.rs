@@ -158,7 +158,8 @@ impl Error {
         Error::Unsupported { what: what.into(), because: because.into() }
     }
 
-    pub(crate) fn device(call: impl Into<String>, message: impl fmt::Display) -> Self {
+    /// A call into the driver, or a kernel, that failed.
+    pub fn device(call: impl Into<String>, message: impl fmt::Display) -> Self {
         Error::Device { call: call.into(), message: message.to_string() }
     }
 }

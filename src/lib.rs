@@ -50,6 +50,8 @@
 
 pub mod backend;
 pub mod climb;
+#[cfg(feature = "sim")]
+pub mod diagnose;
 mod element;
 mod error;
 pub mod limits;

@@ -36,6 +36,7 @@ pub struct Stage<B: Backend> {
     initial: Option<Arc<Vec<u8>>>,
     expected: Expected,
     slots: Mutex<Vec<Arc<Slot<B>>>>,
+    scratch: Mutex<Vec<u8>>,
     /// How the inputs were made, for reports.
     pub input_description: String,
     /// The seed, where the inputs were generated.
@@ -172,6 +173,7 @@ impl<B: Backend> Session<B> {
             initial,
             expected,
             slots: Mutex::new(Vec::new()),
+            scratch: Mutex::new(Vec::new()),
             input_description,
             seed,
         };
@@ -595,9 +597,13 @@ impl<B: Backend> Stage<B> {
     }
 
     async fn check(&self, slot: &Slot<B>, poison: u32) -> Result<Result<Coverage, Mismatch>> {
-        let mut bytes = vec![0; self.output_buffer_bytes()? as usize];
+        // A large output is read back several times; its pages are made once.
+        let mut bytes = std::mem::take(&mut *lock(&self.scratch));
+        bytes.resize(self.output_buffer_bytes()? as usize, 0);
         self.backend.download(&slot.output, 0, &mut bytes).await?;
-        Ok(self.expected.check(&bytes, poison))
+        let verdict = self.expected.check(&bytes, poison);
+        *lock(&self.scratch) = bytes;
+        Ok(verdict)
     }
 
     fn tensor_maps(&self, label: &str, rung: &Rung, operands: &[Operand]) -> Result<Vec<TensorMap>> {

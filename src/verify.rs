@@ -8,6 +8,7 @@ use crate::element::Element;
 use crate::op::Shape;
 use rayon::prelude::*;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// Bytes of guard before and after an output; a multiple of every binding alignment.
 pub const GUARD: u64 = 256;
@@ -52,8 +53,8 @@ pub struct Projection {
 type RowBits = Box<dyn Fn(u64, u64, &mut [u8]) + Send + Sync>;
 
 enum Content {
-    /// The bytes of a row, bit for bit.
-    Bits(RowBits),
+    /// The bytes of a row, bit for bit; all rows together once they have been asked for.
+    Bits { row: RowBits, all: OnceLock<Vec<u8>> },
     /// Every element, in row order, with its bound.
     Bounded { values: Vec<f64>, bounds: Vec<f64> },
     /// Some elements, and every row through a projection.
@@ -156,7 +157,7 @@ impl fmt::Display for Mismatch {
 impl Expected {
     /// Bit equality; `row(matrix, row, bytes)` writes the right bytes of a row.
     pub fn bits(shape: Shape, element: Element, row: impl Fn(u64, u64, &mut [u8]) + Send + Sync + 'static) -> Self {
-        Expected { shape, element, content: Content::Bits(Box::new(row)) }
+        Expected { shape, element, content: Content::Bits { row: Box::new(row), all: OnceLock::new() } }
     }
 
     /// Every element with its bound, in row order.
@@ -172,7 +173,7 @@ impl Expected {
     /// How much it compares.
     pub fn coverage(&self) -> Coverage {
         match &self.content {
-            Content::Bits(_) => Coverage::Bits,
+            Content::Bits { .. } => Coverage::Bits,
             Content::Bounded { .. } => Coverage::Whole,
             Content::Sampled { entries, .. } => Coverage::Sampled { elements: entries.len() as u64 },
         }
@@ -209,12 +210,23 @@ impl Expected {
         Ok(self.coverage())
     }
 
+    fn every_row(&self, fill: &RowBits) -> Vec<u8> {
+        let row_bytes = (self.shape.cols * self.element.size()) as usize;
+        let mut all = vec![0; self.shape.len() as usize * self.element.size() as usize];
+        all.par_chunks_exact_mut(row_bytes).enumerate().for_each(|(line, bytes)| {
+            fill(line as u64 / self.shape.rows, line as u64 % self.shape.rows, bytes);
+        });
+        all
+    }
+
     fn wrong_in_row(&self, matrix: u64, row: u64, got: &[u8]) -> (u64, Option<u64>) {
         let size = self.element.size() as usize;
         match &self.content {
-            Content::Bits(fill) => {
-                let mut right = vec![0; got.len()];
-                fill(matrix, row, &mut right);
+            Content::Bits { row: fill, all } => {
+                // Every rung is compared with the same output, several times: it is made once.
+                let all = all.get_or_init(|| self.every_row(fill));
+                let start = (matrix * self.shape.rows + row) as usize * got.len();
+                let right = &all[start..start + got.len()];
                 if right == got {
                     return (0, None);
                 }
@@ -302,7 +314,7 @@ impl Expected {
             return Mismatch::Unwritten { at, count };
         }
         let expected = match &self.content {
-            Content::Bits(fill) => {
+            Content::Bits { row: fill, .. } => {
                 let mut row = vec![0; self.shape.cols as usize * size];
                 fill(at.0, at.1, &mut row);
                 hex(&row[at.2 as usize * size..][..size])
@@ -318,7 +330,7 @@ impl Expected {
                 .unwrap_or_default(),
         };
         let got = match (&self.content, self.element.to_f64(got)) {
-            (Content::Bits(_), _) | (_, None) => hex(got),
+            (Content::Bits { .. }, _) | (_, None) => hex(got),
             (_, Some(value)) => value.to_string(),
         };
         Mismatch::Wrong { at, got, expected, count }

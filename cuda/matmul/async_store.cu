@@ -324,12 +324,11 @@ matmul_async_store(const T* __restrict__ a, const T* __restrict__ b, Output* __r
         const unsigned int warp = thread / WARP;
         const unsigned int lane = thread % WARP;
         const unsigned int store = stores + (consumer * 4 + warp) * STORE_BUFFERS * STORE_BYTES;
-        unsigned int stage = 0, parity = 0, buffer = 0;
+        unsigned int stage = 0, parity = 0;
         float sums[STRIPS][BLOCK_N / 2];  // per strip: columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
 
         for (unsigned int index = blockIdx.x / CLUSTER; index < tiles; index += clusters) {
             const Tile tile = tile_at(index, p, rank);
-            unsigned int previous = 0;
 #pragma unroll
             for (int strip = 0; strip < STRIPS; strip++)
 #pragma unroll
@@ -345,20 +344,18 @@ matmul_async_store(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                     for (int strip = 0; strip < STRIPS; strip++)
                         wgmma(sums[strip], descriptor(a_tile + strip * STRIP_M * LINE_BYTES + i * A_STEP), descriptor(b_tile + i * B_STEP), 1);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // the step before this one is done
-                if (step > 0 && thread < CLUSTER) barrier_arrive(empty + previous * 8, thread);
-                previous = stage;
+                asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
+                if (thread < CLUSTER) barrier_arrive(empty + stage * 8, thread);
                 if (++stage == STAGES) { stage = 0; parity ^= 1; }
             }
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            if (thread < CLUSTER) barrier_arrive(empty + previous * 8, thread);
 
 #pragma unroll
             for (int strip = 0; strip < STRIPS; strip++) {
                 const unsigned int row = tile.row + (consumer * STRIPS + strip) * STRIP_M + warp * WARP_ROWS;
 #pragma unroll
                 for (int part = 0; part < BLOCK_N / STORE_COLUMNS; part++) {
-                    const unsigned int target = store + buffer * STORE_BYTES;
+                    const int filled = part % STORE_BUFFERS + 1;  // buffers, once this part is written
+                    const unsigned int target = store + (filled - 1) * STORE_BYTES;
                     float d[STORE_COLUMNS / 2];  // this part of the strip
 #pragma unroll
                     for (int i = 0; i < STORE_COLUMNS / 2; i++) d[i] = p.alpha * sums[strip][part * (STORE_COLUMNS / 2) + i];
@@ -372,7 +369,7 @@ matmul_async_store(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                         }
                     }
                     const unsigned int column = tile.column + part * STORE_COLUMNS;
-                    if (column + STORE_COLUMNS > p.n && p.n % STORE_ALIGNMENT != 0) {  // a bulk store would fill the last 16 bytes of a row
+                    if (tile.column + BLOCK_N > p.n && p.n % STORE_ALIGNMENT != 0) {  // a bulk store would fill the last 16 bytes of a row
 #pragma unroll
                         for (int i = 0; i < STORE_COLUMNS / 2; i++) {
                             const unsigned int y = row + lane / 4 + i / 2 % 2 * 8;
@@ -380,8 +377,10 @@ matmul_async_store(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                             if (y < p.m && x < p.n) c[p.c_offset + tile.batch * p.c_stride + (size_t)y * p.c_ld + x] = narrow(d[i]);
                         }
                     } else {
-                        if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
-                        __syncwarp();  // the store that last used this buffer has read it
+                        if (filled == 1) {
+                            if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+                            __syncwarp();  // the stores that last used the buffers have read them
+                        }
 #if OUTPUT_F32
 #pragma unroll
                         for (int j = 0; j < STORE_COLUMNS / 8; j++)
@@ -402,19 +401,22 @@ matmul_async_store(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                                          "r"(pack(d[i], d[i + 1])), "r"(pack(d[i + 2], d[i + 3])), "r"(pack(d[i + 4], d[i + 5])), "r"(pack(d[i + 6], d[i + 7])) : "memory");
                         }
 #endif
-                        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-                        __syncwarp();  // the whole warp has written its 16 lines
-                        if (lane == 0) {
-                            asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
-                                         ::"l"(&c_map), "r"(target), "r"(column), "r"(row), "r"(tile.batch) : "memory");
-                            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+                        if (filled == STORE_BUFFERS || part + 1 == BLOCK_N / STORE_COLUMNS) {
+                            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                            __syncwarp();  // the whole warp has written its 16 lines of every buffer
+                            if (lane == 0) {
+#pragma unroll
+                                for (int i = 0; i < filled; i++)
+                                    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
+                                                 ::"l"(&c_map), "r"(store + i * STORE_BYTES), "r"(column + (i + 1 - filled) * STORE_COLUMNS), "r"(row), "r"(tile.batch) : "memory");
+                                asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+                            }
                         }
-                        buffer ^= 1;
                     }
                 }
             }
         }
-        if (lane == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+        if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
     }
     cluster_sync();  // no block leaves while another may still write to its shared memory or arrive at its barriers
 }

@@ -321,7 +321,6 @@ matmul_persistent(const T* __restrict__ a, const T* __restrict__ b, Output* __re
 
         for (unsigned int index = blockIdx.x / CLUSTER; index < tiles; index += clusters) {
             const Tile tile = tile_at(index, p, rank);
-            unsigned int previous = 0;
 #pragma unroll
             for (int strip = 0; strip < STRIPS; strip++)
 #pragma unroll
@@ -337,13 +336,10 @@ matmul_persistent(const T* __restrict__ a, const T* __restrict__ b, Output* __re
                     for (int strip = 0; strip < STRIPS; strip++)
                         wgmma(sums[strip], descriptor(a_tile + strip * STRIP_M * LINE_BYTES + i * A_STEP), descriptor(b_tile + i * B_STEP), 1);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // the step before this one is done
-                if (step > 0 && thread < CLUSTER) barrier_arrive(empty + previous * 8, thread);
-                previous = stage;
+                asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
+                if (thread < CLUSTER) barrier_arrive(empty + stage * 8, thread);
                 if (++stage == STAGES) { stage = 0; parity ^= 1; }
             }
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            if (thread < CLUSTER) barrier_arrive(empty + previous * 8, thread);
 
             Output* __restrict__ to = c + p.c_offset + tile.batch * p.c_stride;
 #pragma unroll

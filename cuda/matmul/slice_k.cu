@@ -1,8 +1,8 @@
 // Idea. When C has too few tiles to fill the machine, the warps of a block share one small tile and divide k: each slice of warps multiplies every SLICES-th stage of the ring.
-// Changed from the rung below. A block's tile is 128 x 64 (or 64 x 64, 128 x 128) instead of 128 x 256, with the same 8 x 16 sums per thread; the slices' sums are added in shared memory, in order, so the bits are the same every time.
-// A thread owns. 8 rows x 16 columns of sums over its slice of k, then four columns of C at a time of the finished tile.
-// Memory traffic. Per tile and k: BLOCK_M + BLOCK_N elements from L2; 6 LDS.128 per thread for 128 FFMA; once per tile SLICES * BLOCK_M * BLOCK_N sums through shared memory.
-// Needs. Compute capability exactly 9.0 (sm_90a: setmaxnreg); dynamic shared memory STAGES * (BLOCK_M + BLOCK_N) * 128 + STAGES * 16 bytes; tensor maps of a and b; any m, n, k, leading dimension, offset; batch strides that are multiples of 4 elements.
+// Changed from the rung below. A tile is 128 x 64 (or 64 x 128, 128 x 128) instead of 128 x 256, with the same 8 x 16 results per thread; the slices' sums are added in shared memory, in order, so the bits are the same every time. One tile per block.
+// A thread owns. 8 x 16 sums over its slice of k, then four columns of C at a time of the finished tile.
+// Memory traffic. Per tile and k: BLOCK_M + BLOCK_N elements from L2; 6 reads of 16 bytes per thread for 128 multiplications; once per tile SLICES * BLOCK_M * BLOCK_N sums through shared memory.
+// Needs. Compute capability exactly 9.0 (sm_90a: setmaxnreg); all four layouts, any m, n, k, leading dimension, offset, alignment, batch (z); grid of tiles in x; dynamic shared memory SHARED_BYTES; a tensor map for each operand with TMA_x 1.
 
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0  // 1: a is stored k x m
@@ -10,14 +10,14 @@
 #ifndef TRANSPOSE_B
 #define TRANSPOSE_B 0  // 1: b is stored n x k
 #endif
-#ifndef CLASSES_A
-#define CLASSES_A 1  // 1: a_ld is a multiple of 4; 4: it is not, and every 4th stored row is a tensor of its own
+#ifndef TMA_A
+#define TMA_A TRANSPOSE_A  // 1: TMA fetches a: it keeps m contiguous, and a, a_ld, a_stride are aligned to 16 bytes; 0: copies of 4 bytes, which also transpose
 #endif
-#ifndef CLASSES_B
-#define CLASSES_B 1
+#ifndef TMA_B
+#define TMA_B (!TRANSPOSE_B)  // the same for b and n
 #endif
 #ifndef VECTOR_C
-#define VECTOR_C 1  // 1: c may be written 16 bytes at a time (c, c_ld, c_stride aligned; not with TRANSPOSE_B and CLASSES_B 4)
+#define VECTOR_C 1  // 1: c, c_ld, c_stride are aligned to 16 bytes
 #endif
 #ifndef STAGES
 #define STAGES 8  // a multiple of SLICES and at least twice as many
@@ -26,7 +26,11 @@
 #define GROUP 8  // tile rows that share their columns of b in L2
 #endif
 #ifndef UNROLL
-#define UNROLL 4  // pairs of k-quads per unrolled step: 1, 2 or 4 of the 4 in a stage
+#define UNROLL 16  // k per step of the unrolled loop: even, divides BLOCK_K
+#endif
+#ifndef PRODUCER_REGISTERS
+#define PRODUCER_REGISTERS 40   // a thread's share after the hand-over:
+#define CONSUMER_REGISTERS 232  // 128 * 40 + 256 * 232 = 384 * 168, what the block was started with
 #endif
 
 #ifndef BLOCK_M
@@ -35,34 +39,30 @@
 #ifndef BLOCK_N
 #define BLOCK_N 64
 #endif
-#define BLOCK_K 32       // 32 floats = 128 bytes: one swizzle row
+#define BLOCK_K 32
 #define WARP_TILE 64     // rows and columns of C per warp
 #define WARPS_M (BLOCK_M / WARP_TILE)
 #define SLICE_WARPS (WARPS_M * (BLOCK_N / WARP_TILE))  // warps that cover the tile once
 #define SLICES (CONSUMERS / SLICE_WARPS)
-#define CONSUMERS 8      // warps that multiply: two warpgroups
 #define CONSUMER_THREADS 256
-#define THREADS 384      // the consumers and one warpgroup whose first thread is the producer
-#define PRODUCER_REGISTERS 24   // a thread's share after the hand-over:
-#define CONSUMER_REGISTERS 240  // 128 * 24 + 256 * 240 = 384 * 168, what the block was started with
-#define ROWS 8           // rows of C per thread
-#define COLS 16          // columns of C per thread
+#define SUM_LD (BLOCK_N + QUAD)  // floats; a slice's sums in shared memory
+#define LANES_M 8        // lanes along m; 4 along n
+#define LANES_N 4
+#define ROWS 8           // results per thread: ROWS x COLS, in blocks of 4 x 4
+#define COLS 16
 #define QUAD 4           // floats in a 16-byte access
-#define QUADS 8          // k-quads per stage: BLOCK_K / QUAD
-#define ENTRIES 16       // b fragments of 4 floats per k-quad
-#ifndef AHEAD
-#define AHEAD 3          // b fragments loaded before their use: 1 to 3
-#endif
+#define CONSUMERS 8      // warps that multiply: two warpgroups
+#define PRODUCERS 128    // threads that fetch: one warpgroup
+#define THREADS 384
+#define PAD 4            // floats: 8 k x 4 rows of a transposing copy hit 32 banks
+#define A_LD (BLOCK_M + (TMA_A ? 0 : PAD))
+#define B_LD (BLOCK_N + (TMA_B ? 0 : PAD))
+#define STAGE_A (BLOCK_K * A_LD)  // floats
+#define STAGE_B (BLOCK_K * B_LD)  // floats
 #define FLOAT 4          // bytes
-#define VECTOR 16        // bytes
-#define ROW_BYTES 128    // one row of a stage whose k is contiguous
-#define STEP_A (CLASSES_A == 4 ? QUADS : 1)  // rows of a stage from one k to the next within a quad
-#define STEP_B (CLASSES_B == 4 ? QUADS : 1)
-#define SUM_LD (BLOCK_N + QUAD)      // floats; the pad spreads 8 rows over all banks
-#define STAGE_A (BLOCK_M * BLOCK_K)  // floats
-#define STAGE_B (BLOCK_K * BLOCK_N)  // floats
-#define STAGE_BYTES ((STAGE_A + STAGE_B) * FLOAT)
 #define BARRIER 8        // bytes
+#define STAGE_BYTES ((STAGE_A + STAGE_B) * FLOAT)
+#define SHARED_BYTES (STAGES * (STAGE_BYTES + 2 * BARRIER))
 
 struct Params {
     unsigned int block_x, block_y, block_z;
@@ -73,30 +73,21 @@ struct Params {
     unsigned long long a_offset, b_offset, c_offset;
     unsigned long long a_stride, b_stride, c_stride;
 };
-
 struct alignas(64) TensorMap { unsigned long long words[16]; };
-
-// Shared memory is addressed by 32-bit numbers here, so that constant offsets become part of the instruction.
-__device__ __forceinline__ float4 load_shared(unsigned int address) {
-    float4 value;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w) : "r"(address));
-    return value;
-}
 
 __device__ __forceinline__ void barrier_init(unsigned int barrier, unsigned int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-
 __device__ __forceinline__ void barrier_arrive(unsigned int barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-
 __device__ __forceinline__ void barrier_expect(unsigned int barrier, unsigned int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
-
-// Returns once the phase of this parity has completed.
-__device__ __forceinline__ void barrier_wait(unsigned int barrier, unsigned int parity) {
+__device__ __forceinline__ void barrier_arrive_after_copies(unsigned int barrier) {  // when this thread's copies so far have landed
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void barrier_wait(unsigned int barrier, unsigned int parity) {  // until the phase of this parity has completed
     asm volatile(
         "{\n"
         ".reg .pred done;\n"
@@ -106,25 +97,34 @@ __device__ __forceinline__ void barrier_wait(unsigned int barrier, unsigned int 
         "}" ::"r"(barrier), "r"(parity) : "memory");
 }
 
-// Copies the box at (x, y, z) to shared memory; elements outside the tensor arrive as zero.
-__device__ __forceinline__ void tma_load(unsigned int destination, const TensorMap* map, unsigned int barrier,
-                                         unsigned int x, unsigned int y, unsigned int z) {
+// Copies the box at (x, y, z) to shared memory; elements outside the tensor arrive as zero. x must be a multiple of 4 elements.
+__device__ __forceinline__ void tma_load(unsigned int target, const TensorMap* map, unsigned int barrier, unsigned int x, unsigned int y, unsigned int z) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
-            "r"(destination), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z) : "memory");
+            "r"(target), "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z) : "memory");
+}
+__device__ __forceinline__ void copy_4(unsigned int target, const float* source, unsigned int bytes) {  // bytes 0: a zero arrives
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(target), "l"(source), "r"(bytes) : "memory");
 }
 
-// The matrix element is this many floats into its 16-byte word: a tensor map starts at the word.
-__device__ __forceinline__ unsigned int shift(const float* element) {
-    return (unsigned int)((unsigned long long)element / sizeof(float)) % QUAD;
-}
-
-// Where TMA put stored row `row` of a box of `rows` rows that `classes` tensors share, and back.
-__device__ __forceinline__ constexpr unsigned int slot_of(unsigned int row, unsigned int rows, unsigned int classes) {
-    return row % classes * (rows / classes) + row / classes;
-}
-__device__ __forceinline__ constexpr unsigned int row_of(unsigned int slot, unsigned int rows, unsigned int classes) {
-    return slot % (rows / classes) * classes + slot / (rows / classes);
+// A producer thread's share of the copies of one operand without TMA: BLOCK_K x EXTENT elements to stage[k][i], wherever the operand keeps its k.
+// Beyond the last k zeros arrive; beyond the last i the last one is repeated, since those results are never stored.
+template <bool K_CONTIGUOUS, unsigned int EXTENT>
+__device__ __forceinline__ void copy_tile(unsigned int stage, const float* operand, unsigned int ld, unsigned int first, unsigned int extent, unsigned int first_k, unsigned int k_extent, unsigned int thread) {
+    constexpr unsigned int LANES_K = K_CONTIGUOUS ? 8 : 1, LANES_I = PRODUCERS / LANES_K;  // 8 k x 4 rows per warp read 32 bytes of each row
+    const unsigned int k_in = thread % LANES_K, i_in = thread / LANES_K;
+    const unsigned int target = stage + (k_in * (EXTENT + PAD) + i_in) * FLOAT;
+    const unsigned int k_left = k_extent - first_k > k_in ? k_extent - first_k - k_in : 0;
+#pragma unroll 4
+    for (unsigned int g = 0; g < EXTENT; g += LANES_I) {
+        const size_t i = min(first + i_in + g, extent - 1);
+        const float* source = operand + (K_CONTIGUOUS ? i * ld + first_k + k_in : (size_t)first_k * ld + i);
+#pragma unroll
+        for (unsigned int kk = 0; kk < BLOCK_K; kk += LANES_K) {
+            copy_4(target + (kk * (EXTENT + PAD) + g) * FLOAT, source, kk < k_left ? FLOAT : 0);
+            source += K_CONTIGUOUS ? LANES_K : ld;
+        }
+    }
 }
 
 struct Tile { unsigned int row, col; };
@@ -136,74 +136,29 @@ __device__ __forceinline__ Tile tile_at(unsigned int linear, unsigned int tiles_
     return {(first + within % height) * BLOCK_M, within / height * BLOCK_N};
 }
 
-// Where this thread reads k-quad `quad` of a stage of a, and load i of 8: four consecutive k of its 8 rows, fragment[row][k].
-__device__ __forceinline__ unsigned int quad_of_a(unsigned int stage, unsigned int quad, unsigned int warp_row, unsigned int lane_m) {
-#if TRANSPOSE_A  // the stage is BLOCK_K x BLOCK_M
-    return stage + (warp_row + lane_m * QUAD + quad * (QUAD / CLASSES_A) * BLOCK_M) * FLOAT;
-#else  // BLOCK_M x BLOCK_K, swizzled: 16-byte word w of row r lies at w ^ (r % 8); row % 8 is lane_m, so the 8 lanes of a phase read 8 different words
-    return stage + (warp_row + lane_m) * ROW_BYTES + (quad ^ lane_m) * VECTOR;
-#endif
-}
-__device__ __forceinline__ void load_a(float (&fragment)[ROWS][QUAD], unsigned int address, unsigned int i) {
-#if TRANSPOSE_A  // four rows at one k
-    const unsigned int half = i / QUAD * QUAD, step = i % QUAD;
-    const float4 value = load_shared(address + (step * STEP_A * BLOCK_M + half * 8) * FLOAT);
-    fragment[half + 0][step] = value.x, fragment[half + 1][step] = value.y, fragment[half + 2][step] = value.z, fragment[half + 3][step] = value.w;
-#else  // one row at four k
-    const float4 value = load_shared(address + i * 8 * ROW_BYTES);
-    fragment[i][0] = value.x, fragment[i][1] = value.y, fragment[i][2] = value.z, fragment[i][3] = value.w;
-#endif
-}
-
-// Fragment `entry` of k-quad `quad` of b: four columns at one k, or (TRANSPOSE_B) one column at four k.
-__device__ __forceinline__ float4 load_b(unsigned int stage, unsigned int quad, unsigned int entry, unsigned int warp_col, unsigned int lane_n) {
-    const unsigned int major = entry / QUAD, minor = entry % QUAD;
-    stage += STAGE_A * FLOAT;
-#if TRANSPOSE_B  // the stage is BLOCK_N x BLOCK_K, swizzled: row % 8 is minor, plus 4 for odd lane_n; the 8 lanes of a phase read the same word
-    const unsigned int word = quad ^ minor, flip = lane_n % 2 * QUAD * VECTOR;  // word ^ 4 is word + 4 or word - 4
-    return load_shared(stage + (warp_col + lane_n * QUAD) * ROW_BYTES + (word < QUAD ? flip : 0 - flip) + (major * 16 + minor) * ROW_BYTES + word * VECTOR);
-#else  // BLOCK_K x BLOCK_N
-    return load_shared(stage + (warp_col + lane_n * QUAD + quad * (QUAD / CLASSES_B) * BLOCK_N) * FLOAT + (major * STEP_B * BLOCK_N + minor * 16) * FLOAT);
-#endif
-}
-
-__device__ __forceinline__ void multiply(float (&sum)[ROWS][COLS], const float (&a)[ROWS][QUAD], const float4 value, unsigned int entry) {
-    const float b[QUAD] = {value.x, value.y, value.z, value.w};
-#pragma unroll
-    for (unsigned int step = 0; step < QUAD; ++step) {
-#pragma unroll
-        for (unsigned int i = 0; i < ROWS; ++i) {
-            const unsigned int row = step % 2 ? ROWS - 1 - i : i;  // back and forth: the register at the turn is reused
-#if TRANSPOSE_B
-            sum[row][entry] = fmaf(a[row][step], b[step], sum[row][entry]);
-#else
-            const unsigned int col = entry % QUAD * QUAD + step;
-            sum[row][col] = fmaf(a[row][entry / QUAD], b[step], sum[row][col]);
-#endif
-        }
-    }
+// Shared memory is addressed by 32-bit numbers here, so that constant offsets become part of the instruction.
+__device__ __forceinline__ void load_quad(float* fragment, unsigned int address) {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3]) : "r"(address));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-matmul_slice_k(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, const Params p,
-                       const __grid_constant__ TensorMap a_map
-#if CLASSES_A == 4
-                       , const __grid_constant__ TensorMap a_map_1, const __grid_constant__ TensorMap a_map_2, const __grid_constant__ TensorMap a_map_3
+matmul_slice_k(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, const Params p
+#if TMA_A
+                       , const __grid_constant__ TensorMap a_map
 #endif
+#if TMA_B
                        , const __grid_constant__ TensorMap b_map
-#if CLASSES_B == 4
-                       , const __grid_constant__ TensorMap b_map_1, const __grid_constant__ TensorMap b_map_2, const __grid_constant__ TensorMap b_map_3
 #endif
 ) {
-    extern __shared__ __align__(1024) float shared[];  // [STAGES][STAGE_A + STAGE_B], then 2 * STAGES barriers of 8 bytes
+    extern __shared__ __align__(1024) float shared[];  // [STAGES][STAGE_A + STAGE_B], then 2 * STAGES barriers
     unsigned int stages = (unsigned int)__cvta_generic_to_shared(shared);
     asm volatile("" : "+r"(stages));  // keeps the address in a register instead of computing it again at every use
-    const unsigned int full = stages + STAGES * STAGE_BYTES;  // barrier [STAGES]: TMA has filled the stage
+    const unsigned int full = stages + STAGES * STAGE_BYTES;  // barrier [STAGES]: the stage has been filled
     const unsigned int empty = full + STAGES * BARRIER;       // barrier [STAGES]: the consumers have read it
 
     if (threadIdx.x == 0) {
         for (unsigned int stage = 0; stage < STAGES; ++stage) {
-            barrier_init(full + stage * BARRIER, 1);
+            barrier_init(full + stage * BARRIER, (TMA_A || TMA_B ? 1 : 0) + (TMA_A && TMA_B ? 0 : PRODUCERS));
             barrier_init(empty + stage * BARRIER, SLICE_WARPS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");  // TMA must see them too
@@ -216,83 +171,74 @@ matmul_slice_k(const float* __restrict__ a, const float* __restrict__ b, float* 
     const unsigned int steps = (p.k + BLOCK_K - 1) / BLOCK_K;
     const unsigned int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-    if (warp >= CONSUMERS) {  // the producer: one thread asks TMA for every stage of every tile
+    if (warp >= CONSUMERS) {  // the producers
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(PRODUCER_REGISTERS));
-        if (warp == CONSUMERS && lane == 0) {
-#if CLASSES_A == 4
-            const TensorMap* a_maps[CLASSES_A] = {&a_map, &a_map_1, &a_map_2, &a_map_3};  // [CLASSES_A]
-#else
-            const TensorMap* a_maps[CLASSES_A] = {&a_map};  // [CLASSES_A]
+        const unsigned int thread = threadIdx.x - CONSUMERS * 32;
+        if (TMA_A && TMA_B && thread != 0) return;  // one thread asks TMA for everything; no barrier of the whole block follows
+        for (unsigned int step = 0; step < steps; ++step) {
+            const unsigned int stage = step % STAGES, parity = step / STAGES % 2;
+            const unsigned int stage_a = stages + stage * STAGE_BYTES, stage_b = stage_a + STAGE_A * FLOAT;
+            const unsigned int k = step * BLOCK_K, ready = full + stage * BARRIER;
+            barrier_wait(empty + stage * BARRIER, parity ^ 1);  // a fresh barrier counts as the phase before: passes
+#if TMA_A || TMA_B
+            if (thread == 0) {
+                barrier_expect(ready, (TMA_A * STAGE_A + TMA_B * STAGE_B) * FLOAT);
+#if TMA_A
+                tma_load(stage_a, &a_map, ready, tile.row, k, batch);
 #endif
-#if CLASSES_B == 4
-            const TensorMap* b_maps[CLASSES_B] = {&b_map, &b_map_1, &b_map_2, &b_map_3};  // [CLASSES_B]
-#else
-            const TensorMap* b_maps[CLASSES_B] = {&b_map};  // [CLASSES_B]
+#if TMA_B
+                tma_load(stage_b, &b_map, ready, tile.col, k, batch);
 #endif
-            for (unsigned int step = 0; step < steps; ++step) {
-                const unsigned int stage = step % STAGES, parity = step / STAGES % 2;
-                const unsigned int stage_a = stages + stage * STAGE_BYTES, stage_b = stage_a + STAGE_A * FLOAT;
-                const unsigned int k = step * BLOCK_K, ready = full + stage * BARRIER;
-                barrier_wait(empty + stage * BARRIER, parity ^ 1);  // a fresh barrier counts as the phase before: passes
-                barrier_expect(ready, STAGE_BYTES);
-#pragma unroll
-                for (unsigned int s = 0; s < CLASSES_A; ++s) {
-                    const unsigned int x = shift(a + p.a_offset + (unsigned long long)s * p.a_ld);
-                    if (TRANSPOSE_A) tma_load(stage_a + s * (STAGE_A / CLASSES_A) * FLOAT, a_maps[s], ready, x + tile.row, k / CLASSES_A, batch);
-                    else             tma_load(stage_a + s * (STAGE_A / CLASSES_A) * FLOAT, a_maps[s], ready, x + k, tile.row / CLASSES_A, batch);
-                }
-#pragma unroll
-                for (unsigned int s = 0; s < CLASSES_B; ++s) {
-                    const unsigned int x = shift(b + p.b_offset + (unsigned long long)s * p.b_ld);
-                    if (TRANSPOSE_B) tma_load(stage_b + s * (STAGE_B / CLASSES_B) * FLOAT, b_maps[s], ready, x + k, tile.col / CLASSES_B, batch);
-                    else             tma_load(stage_b + s * (STAGE_B / CLASSES_B) * FLOAT, b_maps[s], ready, x + tile.col, k / CLASSES_B, batch);
-                }
             }
+#endif
+            if (!TMA_A) copy_tile<!TRANSPOSE_A, BLOCK_M>(stage_a, a + p.a_offset + batch * p.a_stride, p.a_ld, tile.row, p.m, k, p.k, thread);
+            if (!TMA_B) copy_tile<TRANSPOSE_B, BLOCK_N>(stage_b, b + p.b_offset + batch * p.b_stride, p.b_ld, tile.col, p.n, k, p.k, thread);
+            if (!TMA_A || !TMA_B) barrier_arrive_after_copies(ready);
         }
-        return;  // no barrier of the whole block follows
+        return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(CONSUMER_REGISTERS));
 
     const unsigned int slice = warp / SLICE_WARPS;
     const unsigned int warp_row = warp % WARPS_M * WARP_TILE, warp_col = warp % SLICE_WARPS / WARPS_M * WARP_TILE;
-    const unsigned int lane_m = lane % 8, lane_n = lane / 8;
-    // A warp wholly outside C only keeps the ring turning.
-    const bool inside = (CLASSES_A == 4 && !TRANSPOSE_A || tile.row + warp_row < p.m) && (CLASSES_B == 4 && TRANSPOSE_B || tile.col + warp_col < p.n);
-    float sum[ROWS][COLS] = {};       // [ROWS][COLS]
-    float a_fragment[2][ROWS][QUAD];  // [buffer][row][k]
-    float4 b_fragment[QUAD];          // [ring] of 4 columns at one k, or 4 k of one column
+    const unsigned int a_first = stages + (warp_row + lane % LANES_M * QUAD) * FLOAT;            // this thread's rows in stage 0 at k 0
+    const unsigned int b_first = stages + (STAGE_A + warp_col + lane / LANES_M * QUAD) * FLOAT;  // and its columns
+    const bool inside = tile.row + warp_row < p.m && tile.col + warp_col < p.n;  // a warp wholly outside C only keeps the ring turning
+    float sum[ROWS][COLS] = {};                      // [ROWS][COLS]
+    float a_fragment[2][ROWS], b_fragment[2][COLS];  // [buffer][ROWS], [buffer][COLS]: this k and the next
 
     if (inside && slice < steps) {
-        const unsigned int now = stages + slice % STAGES * STAGE_BYTES;
-        barrier_wait(full + slice % STAGES * BARRIER, 0);
+        barrier_wait(full + slice * BARRIER, 0);
 #pragma unroll
-        for (unsigned int i = 0; i < ROWS; ++i) load_a(a_fragment[0], quad_of_a(now, 0, warp_row, lane_m), i);
+        for (unsigned int i = 0; i < ROWS; i += QUAD) load_quad(a_fragment[0] + i, a_first + slice * STAGE_BYTES + i * LANES_M * FLOAT);
 #pragma unroll
-        for (unsigned int entry = 0; entry < AHEAD; ++entry) b_fragment[entry] = load_b(now, 0, entry, warp_col, lane_n);
+        for (unsigned int j = 0; j < COLS; j += QUAD) load_quad(b_fragment[0] + j, b_first + slice * STAGE_BYTES + j * LANES_N * FLOAT);
     }
     for (unsigned int step = slice; step < steps; step += SLICES) {
-        const unsigned int stage = step % STAGES, next_stage = (step + SLICES) % STAGES;
-        const unsigned int now = stages + stage * STAGE_BYTES;
+        const unsigned int stage = step % STAGES, next_stage = (step + SLICES) % STAGES, now = stage * STAGE_BYTES;
         if (!inside) {
             barrier_wait(full + stage * BARRIER, step / STAGES % 2);
         } else {
-            const unsigned int next = step + SLICES < steps ? stages + next_stage * STAGE_BYTES : now;  // after the last step: read anything, use nothing
-#pragma unroll UNROLL
-            for (unsigned int pair = 0; pair < QUADS / 2; ++pair) {
+            const unsigned int next = step + SLICES < steps ? next_stage * STAGE_BYTES : now;  // after the last step: read anything, use nothing
+#pragma unroll 1
+            for (unsigned int k = 0; k < BLOCK_K; k += UNROLL) {
 #pragma unroll
-                for (unsigned int odd = 0; odd < 2; ++odd) {
-                    const bool last = odd == 1 && pair == QUADS / 2 - 1;
+                for (unsigned int kk = 0; kk < UNROLL; ++kk) {
+                    const bool last = kk == UNROLL - 1 && k == BLOCK_K - UNROLL;
                     if (last && step + SLICES < steps) barrier_wait(full + next_stage * BARRIER, (step + SLICES) / STAGES % 2);
-                    const unsigned int quad = pair * 2 + odd;
-                    const unsigned int from = last ? next : now, next_quad = (quad + 1) % QUADS;
-                    const unsigned int next_a = quad_of_a(from, next_quad, warp_row, lane_m);
+                    const unsigned int from = last ? next : now, row = last ? 0 : k + kk + 1;
+                    const unsigned int buffer = kk % 2;
 #pragma unroll
-                    for (unsigned int entry = 0; entry < ENTRIES; ++entry) {
-                        const unsigned int ahead = entry + AHEAD;
-                        if (entry < ROWS) load_a(a_fragment[1 - odd], next_a, entry);
-                        b_fragment[ahead % QUAD] = ahead < ENTRIES ? load_b(now, quad, ahead, warp_col, lane_n)
-                                                                   : load_b(from, next_quad, ahead - ENTRIES, warp_col, lane_n);
-                        multiply(sum, a_fragment[odd], b_fragment[entry % QUAD], entry);
+                    for (unsigned int j = 0; j < COLS; j += QUAD) {
+                        if (j < ROWS) load_quad(a_fragment[1 - buffer] + j, a_first + from + (row * A_LD + j * LANES_M) * FLOAT);
+                        load_quad(b_fragment[1 - buffer] + j, b_first + from + (row * B_LD + j * LANES_N) * FLOAT);
+#pragma unroll
+                        for (unsigned int x = 0; x < QUAD; ++x)
+#pragma unroll
+                            for (unsigned int y = 0; y < ROWS; ++y) {
+                                const unsigned int i = x % 2 ? ROWS - 1 - y : y;  // back and forth: the register at the turn is reused
+                                sum[i][j + x] = fmaf(a_fragment[buffer][i], b_fragment[buffer][j + x], sum[i][j + x]);
+                            }
                     }
                 }
             }
@@ -305,49 +251,40 @@ matmul_slice_k(const float* __restrict__ a, const float* __restrict__ b, float* 
     asm volatile("bar.sync 1, %0;" ::"n"(CONSUMER_THREADS) : "memory");  // waits for every consumer's last read of the ring
     unsigned int thread;  // read again, so that no address of the epilogue occupies a register during the loop
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    const unsigned int first_row = thread / 32 % WARPS_M * WARP_TILE + thread % 8 * (TRANSPOSE_A ? QUAD : 1);
-    const unsigned int first_col = thread / 32 % SLICE_WARPS / WARPS_M * WARP_TILE + thread / 8 % 4 * QUAD;
+    const unsigned int first_row = thread / 32 % WARPS_M * WARP_TILE + thread % LANES_M * QUAD;
+    const unsigned int first_col = thread / 32 % SLICE_WARPS / WARPS_M * WARP_TILE + thread / LANES_M % LANES_N * QUAD;
     float* sums = shared + thread / 32 / SLICE_WARPS * BLOCK_M * SUM_LD;  // [BLOCK_M][SUM_LD] of this slice
 #pragma unroll
-    for (unsigned int i = 0; i < ROWS; ++i) {
-        const unsigned int row = TRANSPOSE_A ? first_row + i / QUAD * 32 + i % QUAD : first_row + i * 8;
+    for (unsigned int i = 0; i < ROWS; ++i)
 #pragma unroll
-        for (unsigned int q = 0; q < COLS / QUAD; ++q)
-            *reinterpret_cast<float4*>(sums + row * SUM_LD + first_col + q * 16) = {sum[i][q * QUAD], sum[i][q * QUAD + 1], sum[i][q * QUAD + 2], sum[i][q * QUAD + 3]};
-    }
+        for (unsigned int j = 0; j < COLS; j += QUAD)
+            *reinterpret_cast<float4*>(sums + (first_row + i / QUAD * (QUAD * LANES_M) + i % QUAD) * SUM_LD + first_col + j * LANES_N) = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
     asm volatile("bar.sync 1, %0;" ::"n"(CONSUMER_THREADS) : "memory");  // waits for the sums of all slices
 
-    float* c_tile = c + p.c_offset + batch * p.c_stride;
+    c += p.c_offset + batch * p.c_stride;
+#pragma unroll 2
     for (unsigned int place = thread; place < BLOCK_M * BLOCK_N / QUAD; place += CONSUMER_THREADS) {
-        const unsigned int slot_row = place / (BLOCK_N / QUAD), slot_col = place % (BLOCK_N / QUAD) * QUAD;
-        const unsigned int row = tile.row + (TRANSPOSE_A ? slot_row : row_of(slot_row, BLOCK_M, CLASSES_A));
+        const unsigned int tile_row = place / (BLOCK_N / QUAD), tile_col = place % (BLOCK_N / QUAD) * QUAD;
+        const unsigned int row = tile.row + tile_row, col = tile.col + tile_col;
         if (row >= p.m) continue;
-        float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
+        float total[QUAD] = {};  // [QUAD]
 #pragma unroll
         for (unsigned int s = 0; s < SLICES; ++s) {
-            const float4 part = *reinterpret_cast<const float4*>(shared + (s * BLOCK_M + slot_row) * SUM_LD + slot_col);
-            total = {total.x + part.x, total.y + part.y, total.z + part.z, total.w + part.w};
+            const float4 part = *reinterpret_cast<const float4*>(shared + (s * BLOCK_M + tile_row) * SUM_LD + tile_col);
+            total[0] += part.x, total[1] += part.y, total[2] += part.z, total[3] += part.w;
         }
-        float* c_row = c_tile + (unsigned long long)row * p.c_ld;
-#if VECTOR_C
-        if (tile.col + slot_col + QUAD <= p.n) {
-            float4* target = reinterpret_cast<float4*>(c_row + tile.col + slot_col);
-            float4 value = {p.alpha * total.x, p.alpha * total.y, p.alpha * total.z, p.alpha * total.w};
-            if (p.beta != 0.0f) {
-                const float4 old = *target;
+        float* target = c + (size_t)row * p.c_ld + col;
+        if (VECTOR_C && col + QUAD <= p.n) {
+            float4 value = {p.alpha * total[0], p.alpha * total[1], p.alpha * total[2], p.alpha * total[3]};
+            if (p.beta != 0.0f) {  // beta == 0 must not read c: what lies there may be NaN
+                const float4 old = *reinterpret_cast<const float4*>(target);
                 value = {fmaf(p.beta, old.x, value.x), fmaf(p.beta, old.y, value.y), fmaf(p.beta, old.z, value.z), fmaf(p.beta, old.w, value.w)};
             }
-            *target = value;
+            *reinterpret_cast<float4*>(target) = value;
             continue;
         }
-#endif
-        const float totals[QUAD] = {total.x, total.y, total.z, total.w};  // [QUAD]
 #pragma unroll
-        for (unsigned int j = 0; j < QUAD; ++j) {
-            const unsigned int col = tile.col + (TRANSPOSE_B ? row_of(slot_col + j, BLOCK_N, CLASSES_B) : slot_col + j);
-            if (col >= p.n) continue;
-            const float value = p.alpha * totals[j];
-            c_row[col] = p.beta != 0.0f ? fmaf(p.beta, c_row[col], value) : value;
-        }
+        for (unsigned int j = 0; j < QUAD; ++j)
+            if (col + j < p.n) target[j] = p.beta != 0.0f ? fmaf(p.beta, target[j], p.alpha * total[j]) : p.alpha * total[j];
     }
 }

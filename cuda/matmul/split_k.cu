@@ -288,7 +288,7 @@ matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restr
             }
         }
         __syncwarp();
-        cluster_sync();  // every block of the cluster has read its operands: the rings may take partial sums
+        cluster_start();  // every block of the cluster has read its operands: the rings may take partial sums
         cluster_sync();  // the partial sums have arrived
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 " TEXT(CONSUMER_REGISTERS) ";");
@@ -300,7 +300,7 @@ matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restr
         for (int strip = 0; strip < STRIPS; strip++)
 #pragma unroll
             for (int i = 0; i < BLOCK_N / 2; i++) sums[strip][i] = 0;
-        unsigned int stage = 0, parity = 0, previous = 0;
+        unsigned int stage = 0, parity = 0;
         for (unsigned int step = 0; step < steps; step++) {
             barrier_wait(full + stage * 8, parity);  // both operand tiles have landed
             const unsigned int a_tile = base + stage * STAGE_BYTES + consumer * STRIPS * STRIP_M * LINE_BYTES;  // a strip is 64 lines either way
@@ -312,14 +312,11 @@ matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restr
                 for (int strip = 0; strip < STRIPS; strip++)
                     wgmma(sums[strip], descriptor(a_tile + strip * STRIP_M * LINE_BYTES + i * A_STEP), descriptor(b_tile + i * B_STEP), 1);
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // the step before this one is done
-            if (step > 0 && thread == 0) barrier_arrive(empty + previous * 8);
-            previous = stage;
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
+            if (thread == 0) barrier_arrive(empty + stage * 8);
             if (++stage == STAGES) { stage = 0; parity ^= 1; }
         }
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-
-        cluster_sync();  // every block of the cluster has read its operands: the rings may take partial sums
+        cluster_start();  // every block of the cluster has read its operands: the rings may take partial sums
         const unsigned int slot = (consumer * WARPGROUP + thread) * VECTOR * 4;
         const unsigned int slots = CONSUMERS * WARPGROUP * VECTOR * 4;  // bytes
 #pragma unroll

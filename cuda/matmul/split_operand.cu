@@ -60,7 +60,6 @@ __device__ __forceinline__ float widen(T value) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 matmul_split_operand(const float* __restrict__ input, T* __restrict__ parts, const unsigned int* __restrict__ largest, float* __restrict__ inverse, const Params p) {
-    __shared__ unsigned int warp_largest[THREADS / WARP];  // [8]
     const unsigned int rows = OPERAND ? (TRANSPOSE_B ? p.n : p.k) : (TRANSPOSE_A ? p.k : p.m);
     const unsigned int columns = OPERAND ? (TRANSPOSE_B ? p.k : p.n) : (TRANSPOSE_A ? p.m : p.k);
     const unsigned int ld = OPERAND ? p.b_ld : p.a_ld;
@@ -69,6 +68,7 @@ matmul_split_operand(const float* __restrict__ input, T* __restrict__ parts, con
     const unsigned int parts_ld = (columns + CHUNK - 1) / CHUNK * CHUNK;
     float scale = 1;
 #if !BF16
+    __shared__ unsigned int warp_largest[THREADS / WARP];  // [8]
     unsigned int most = 0;
     for (unsigned int block = threadIdx.x; block < SCALE_BLOCKS; block += THREADS) most = max(most, largest[block]);
     most = __reduce_max_sync(0xFFFFFFFF, most);

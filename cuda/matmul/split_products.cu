@@ -10,6 +10,9 @@
 #ifndef PARTS
 #define PARTS (BF16 ? 3 : 2)
 #endif
+#ifndef PROMOTE_K
+#define PROMOTE_K 32  // products along k between two additions to the f32 sums: the tensor cores truncate, these additions round
+#endif
 #define OUTPUT_F32 1
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0  // 1: a is stored k x m
@@ -328,21 +331,24 @@ matmul_split_products(const float* __restrict__ a_inverse, const float* __restri
                 const unsigned int a_tile = base + stage * STAGE_BYTES + consumer * STRIP_M * LINE_BYTES;  // a strip is 64 lines either way
                 const unsigned int b_tile = base + stage * STAGE_BYTES + PARTS * A_BYTES;
 #pragma unroll
-                for (int i = 0; i < BLOCK_N / 2; i++) step_sums[i] = 0;
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+                for (int first = 0; first < BLOCK_K; first += PROMOTE_K) {
 #pragma unroll
-                for (int order = PARTS - 1; order >= 0; order--)  // parts a and b with a + b == order: each order is 11 or 8 bits below the one before
+                    for (int i = 0; i < BLOCK_N / 2; i++) step_sums[i] = 0;
+                    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-                    for (int part = 0; part <= order; part++)
+                    for (int order = PARTS - 1; order >= 0; order--)  // parts a and b with a + b == order: each order is 11 or 8 bits below the one before
 #pragma unroll
-                        for (int i = 0; i < BLOCK_K / MMA_K; i++)
-                            wgmma(step_sums, descriptor(a_tile + part * A_BYTES + i * A_STEP), descriptor(b_tile + (order - part) * B_BYTES + i * B_STEP), 1);
-                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-                asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
-                if (thread < CLUSTER) barrier_arrive(empty + stage * 8, thread);
+                        for (int part = 0; part <= order; part++)
+#pragma unroll
+                            for (int i = first / MMA_K; i < (first + PROMOTE_K) / MMA_K; i++)
+                                wgmma(step_sums, descriptor(a_tile + part * A_BYTES + i * A_STEP), descriptor(b_tile + (order - part) * B_BYTES + i * B_STEP), 1);
+                    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+                    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
+                    if (first + PROMOTE_K == BLOCK_K && thread < CLUSTER) barrier_arrive(empty + stage * 8, thread);
+#pragma unroll
+                    for (int i = 0; i < BLOCK_N / 2; i++) sums[i] += step_sums[i];
+                }
                 if (++stage == STAGES) { stage = 0; parity ^= 1; }
-#pragma unroll
-                for (int i = 0; i < BLOCK_N / 2; i++) sums[i] += step_sums[i];
             }
 
             Output* __restrict__ to = c + p.c_offset + tile.batch * p.c_stride;

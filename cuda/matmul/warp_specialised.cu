@@ -269,7 +269,7 @@ matmul_warp_specialised(const T* __restrict__ a, const T* __restrict__ b, Output
         const unsigned int consumer = warpgroup - 1;
         const unsigned int thread = threadIdx.x % WARPGROUP;
         const unsigned int lane = thread % WARP;
-        unsigned int stage = 0, parity = 0, previous = 0;
+        unsigned int stage = 0, parity = 0;
         float sums[STRIPS][BLOCK_N / 2];  // per strip: columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
 #pragma unroll
         for (int strip = 0; strip < STRIPS; strip++)
@@ -286,12 +286,10 @@ matmul_warp_specialised(const T* __restrict__ a, const T* __restrict__ b, Output
                 for (int strip = 0; strip < STRIPS; strip++)
                     wgmma(sums[strip], descriptor(a_tile + strip * STRIP_M * LINE_BYTES + i * A_STEP), descriptor(b_tile + i * B_STEP), 1);
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // the step before this one is done
-            if (step > 0 && thread == 0) barrier_arrive(empty + previous * 8);
-            previous = stage;
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
+            if (thread == 0) barrier_arrive(empty + stage * 8);
             if (++stage == STAGES) { stage = 0; parity ^= 1; }
         }
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 
         c += p.c_offset + batch * p.c_stride;
 #pragma unroll

@@ -1,4 +1,4 @@
-// Idea. Blocks that run together should write (or read) memory that lies together, so the tiles are walked along the side where that pays.
+// Idea. Blocks that run together should write memory that lies together, so the tiles are numbered along the rows of the output.
 // Changed from the rung below. Tiles are numbered in one dimension. With DOWN 1 consecutive blocks go down the input, which continues the same output rows; with DOWN 0 they go along the input's rows, as below.
 // A thread owns. One 4x4 block of the input tile and four chunks of the output tile; on a side without 16-byte access, 16 single elements.
 // Memory traffic. Each element once, in runs of 256 bytes on both sides; shared memory is read and written without conflicts.

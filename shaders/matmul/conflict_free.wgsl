@@ -11,6 +11,9 @@ const ROWS: u32 = 8u;
 const COLS: u32 = 8u;
 const THREADS: u32 = 256u;  // BLOCK_M * BLOCK_N / (ROWS * COLS)
 const QUAD: u32 = 4u;       // elements in 16 bytes
+const STEPS: u32 = 4u;      // quads of k in a tile: BLOCK_K / QUAD
+const ACROSS: u32 = 32u;    // quads across a tile: BLOCK_M / QUAD = BLOCK_N / QUAD
+const PART: u32 = 16u;      // half of them; and threads side by side
 const HALF: u32 = 128u;     // THREADS / 2: the first half fetches a, 4 x 4 elements per thread, the second b
 
 // 16 bytes of an operand: vec4<f32> where its leading dimension, offset and stride are multiples of 4 (VECTOR 1), else array<f32, 4> (VECTOR 0)
@@ -35,8 +38,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> b: array<Chunk_b>;         // k x b_ld
 @group(0) @binding(2) var<storage, read_write> c: array<Chunk_c>;   // m x c_ld
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> a_tile: array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x 16 quads of rows
-var<workgroup> b_tile: array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x 16 quads of columns
+var<workgroup> a_tile: array<array<array<vec4<f32>, PART>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x PART quads of rows
+var<workgroup> b_tile: array<array<array<vec4<f32>, PART>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x PART quads of columns
 var<private> a_last: u32;  // last element of a and of b
 var<private> b_last: u32;
 
@@ -112,12 +115,12 @@ fn matmul_conflict_free(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_
     let block_col = (block.x + p.block_x) * BLOCK_N;
     a_last = (p.m - 1u) * p.a_ld + p.k - 1u;
     b_last = (p.k - 1u) * p.b_ld + p.n - 1u;
-    let step = thread % HALF % 4u;   // what this thread fetches of a: 4 rows x 4 steps of k
-    let quad = thread % HALF / 4u;
-    let b_step = thread % HALF / 32u;  // and of b: 4 quads, 4 steps of k apart
-    let b_quad = thread % HALF % 32u;
-    let a_quad = thread / 16u;  // this thread's quads of rows and columns in each half
-    let b_quad_own = thread % 16u;
+    let step = thread % HALF % STEPS;   // what this thread fetches of a: 4 rows x 4 steps of k
+    let quad = thread % HALF / STEPS;
+    let b_step = thread % HALF / ACROSS;  // and of b: 4 quads, 4 steps of k apart
+    let b_quad = thread % HALF % ACROSS;
+    let a_quad = thread / PART;  // this thread's quads of rows and columns in each half
+    let b_quad_own = thread % PART;
 
     // sums: row r of this thread's 8, quad q of its 2
     var c0_0: vec4<f32>; var c0_1: vec4<f32>;
@@ -139,21 +142,21 @@ fn matmul_conflict_free(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_
             next2 = row_a(block_row + QUAD * quad + 2u, first + QUAD * step);
             next3 = row_a(block_row + QUAD * quad + 3u, first + QUAD * step);
         } else {
-            next0 = row_b(first + b_step + 0u, block_col + QUAD * b_quad);
-            next1 = row_b(first + b_step + 4u, block_col + QUAD * b_quad);
-            next2 = row_b(first + b_step + 8u, block_col + QUAD * b_quad);
-            next3 = row_b(first + b_step + 12u, block_col + QUAD * b_quad);
+            next0 = row_b(first + b_step, block_col + QUAD * b_quad);
+            next1 = row_b(first + b_step + STEPS, block_col + QUAD * b_quad);
+            next2 = row_b(first + b_step + 2u * STEPS, block_col + QUAD * b_quad);
+            next3 = row_b(first + b_step + 3u * STEPS, block_col + QUAD * b_quad);
         }
         if (thread < HALF) {  // 4 x 4 elements of a, turned: neighbours in shared memory are rows, so that a quad of rows is one access
-            a_tile[QUAD * step + 0u][quad / 16u][quad % 16u ^ 2u * step] = vec4<f32>(next0.x, next1.x, next2.x, next3.x);
-            a_tile[QUAD * step + 1u][quad / 16u][quad % 16u ^ 2u * step] = vec4<f32>(next0.y, next1.y, next2.y, next3.y);
-            a_tile[QUAD * step + 2u][quad / 16u][quad % 16u ^ 2u * step] = vec4<f32>(next0.z, next1.z, next2.z, next3.z);
-            a_tile[QUAD * step + 3u][quad / 16u][quad % 16u ^ 2u * step] = vec4<f32>(next0.w, next1.w, next2.w, next3.w);
+            a_tile[QUAD * step][quad / PART][quad % PART ^ 2u * step] = vec4<f32>(next0.x, next1.x, next2.x, next3.x);
+            a_tile[QUAD * step + 1u][quad / PART][quad % PART ^ 2u * step] = vec4<f32>(next0.y, next1.y, next2.y, next3.y);
+            a_tile[QUAD * step + 2u][quad / PART][quad % PART ^ 2u * step] = vec4<f32>(next0.z, next1.z, next2.z, next3.z);
+            a_tile[QUAD * step + 3u][quad / PART][quad % PART ^ 2u * step] = vec4<f32>(next0.w, next1.w, next2.w, next3.w);
         } else {
-            b_tile[b_step + 0u][b_quad / 16u][b_quad % 16u] = next0;
-            b_tile[b_step + 4u][b_quad / 16u][b_quad % 16u] = next1;
-            b_tile[b_step + 8u][b_quad / 16u][b_quad % 16u] = next2;
-            b_tile[b_step + 12u][b_quad / 16u][b_quad % 16u] = next3;
+            b_tile[b_step][b_quad / PART][b_quad % PART] = next0;
+            b_tile[b_step + STEPS][b_quad / PART][b_quad % PART] = next1;
+            b_tile[b_step + 2u * STEPS][b_quad / PART][b_quad % PART] = next2;
+            b_tile[b_step + 3u * STEPS][b_quad / PART][b_quad % PART] = next3;
         }
         workgroupBarrier();  // waits for both tiles: an invocation reads what others fetched
         for (var k = 0u; k < BLOCK_K; k++) {

@@ -31,9 +31,9 @@ struct Params {
 @group(0) @binding(1) var<storage, read> b: array<f16>;            // k x b_ld
 @group(0) @binding(2) var<storage, read_write> c: array<Output>;   // m x c_ld
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> a_edge: array<f16, 1024>;    // PART rows x SIDE steps of k, where fragments reach beyond the matrix
-var<workgroup> b_edge: array<f16, 1024>;    // SIDE steps of k x PART columns
-var<workgroup> leaving: array<f32, 256>;    // a fragment of C
+var<workgroup> a_edge: array<f16, PART * SIDE>;    // PART rows x SIDE steps of k, where fragments reach beyond the matrix
+var<workgroup> b_edge: array<f16, SIDE * PART>;    // SIDE steps of k x PART columns
+var<workgroup> leaving: array<f32, SIDE * SIDE>;   // a fragment of C
 
 // sums: fragment row i, fragment column j of 4 x 4
 var<private> c00: Sums; var<private> c01: Sums; var<private> c02: Sums; var<private> c03: Sums;
@@ -65,13 +65,13 @@ fn multiply_inside(row: u32, col: u32, k: u32) {
     let a_ld = p.a_ld;
     let b_ld = p.b_ld;
     let a0_at = (row) * a_ld + k;
-    let a1_at = (row + 16u) * a_ld + k;
-    let a2_at = (row + 32u) * a_ld + k;
-    let a3_at = (row + 48u) * a_ld + k;
+    let a1_at = (row + SIDE) * a_ld + k;
+    let a2_at = (row + 2u * SIDE) * a_ld + k;
+    let a3_at = (row + 3u * SIDE) * a_ld + k;
     let b0_at = k * b_ld + col;
-    let b1_at = k * b_ld + col + 16u;
-    let b2_at = k * b_ld + col + 32u;
-    let b3_at = k * b_ld + col + 48u;
+    let b1_at = k * b_ld + col + SIDE;
+    let b2_at = k * b_ld + col + 2u * SIDE;
+    let b3_at = k * b_ld + col + 3u * SIDE;
     multiply(
         coopLoadT<Fragment_a>(&a[a0_at], a_ld),
         coopLoadT<Fragment_a>(&a[a1_at], a_ld),
@@ -104,14 +104,14 @@ fn multiply_edge(row: u32, col: u32, k: u32, thread: u32) {
     }
     workgroupBarrier();  // waits for the copies
     multiply(
-        coopLoadT<Fragment_a>(&a_edge[0], SIDE),
-        coopLoadT<Fragment_a>(&a_edge[256], SIDE),
-        coopLoadT<Fragment_a>(&a_edge[512], SIDE),
-        coopLoadT<Fragment_a>(&a_edge[768], SIDE),
-        coopLoadT<Fragment_b>(&b_edge[0], PART),
-        coopLoadT<Fragment_b>(&b_edge[16], PART),
-        coopLoadT<Fragment_b>(&b_edge[32], PART),
-        coopLoadT<Fragment_b>(&b_edge[48], PART),
+        coopLoadT<Fragment_a>(&a_edge[0u * SIDE * SIDE], SIDE),
+        coopLoadT<Fragment_a>(&a_edge[1u * SIDE * SIDE], SIDE),
+        coopLoadT<Fragment_a>(&a_edge[2u * SIDE * SIDE], SIDE),
+        coopLoadT<Fragment_a>(&a_edge[3u * SIDE * SIDE], SIDE),
+        coopLoadT<Fragment_b>(&b_edge[0u * SIDE], PART),
+        coopLoadT<Fragment_b>(&b_edge[1u * SIDE], PART),
+        coopLoadT<Fragment_b>(&b_edge[2u * SIDE], PART),
+        coopLoadT<Fragment_b>(&b_edge[3u * SIDE], PART),
     );
     workgroupBarrier();  // waits until all have read: the next step overwrites the copies
 }
@@ -149,19 +149,19 @@ fn matmul_cooperative(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_in
     }
 
     finish(c00, row, col, thread);
-    finish(c01, row, col + 16u, thread);
-    finish(c02, row, col + 32u, thread);
-    finish(c03, row, col + 48u, thread);
-    finish(c10, row + 16u, col, thread);
-    finish(c11, row + 16u, col + 16u, thread);
-    finish(c12, row + 16u, col + 32u, thread);
-    finish(c13, row + 16u, col + 48u, thread);
-    finish(c20, row + 32u, col, thread);
-    finish(c21, row + 32u, col + 16u, thread);
-    finish(c22, row + 32u, col + 32u, thread);
-    finish(c23, row + 32u, col + 48u, thread);
-    finish(c30, row + 48u, col, thread);
-    finish(c31, row + 48u, col + 16u, thread);
-    finish(c32, row + 48u, col + 32u, thread);
-    finish(c33, row + 48u, col + 48u, thread);
+    finish(c01, row, col + SIDE, thread);
+    finish(c02, row, col + 2u * SIDE, thread);
+    finish(c03, row, col + 3u * SIDE, thread);
+    finish(c10, row + SIDE, col, thread);
+    finish(c11, row + SIDE, col + SIDE, thread);
+    finish(c12, row + SIDE, col + 2u * SIDE, thread);
+    finish(c13, row + SIDE, col + 3u * SIDE, thread);
+    finish(c20, row + 2u * SIDE, col, thread);
+    finish(c21, row + 2u * SIDE, col + SIDE, thread);
+    finish(c22, row + 2u * SIDE, col + 2u * SIDE, thread);
+    finish(c23, row + 2u * SIDE, col + 3u * SIDE, thread);
+    finish(c30, row + 3u * SIDE, col, thread);
+    finish(c31, row + 3u * SIDE, col + SIDE, thread);
+    finish(c32, row + 3u * SIDE, col + 2u * SIDE, thread);
+    finish(c33, row + 3u * SIDE, col + 3u * SIDE, thread);
 }

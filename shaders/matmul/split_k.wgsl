@@ -21,6 +21,8 @@ const QUAD: u32 = 4u;         // elements in 16 bytes
 const STEPS: u32 = 4u;        // quads of k in a tile: BLOCK_K / QUAD
 const A_ACROSS: u32 = 32u;    // quads across a tile of a: BLOCK_M / QUAD
 const B_ACROSS: u32 = 32u;    // quads across a tile of b: BLOCK_N / QUAD
+const A_PART: u32 = 16u;      // quads in a half of the rows
+const B_PART: u32 = 8u;      // quads in a quarter of the columns
 const A_THREADS: u32 = 128u;  // threads that fetch a, 4 quads each
 const PARTS: u32 = 32u;       // quads of C per thread: ROWS * COLS / QUAD
 const SUM_THREADS: u32 = 256u;
@@ -52,8 +54,8 @@ struct Params {
 @group(0) @binding(0) var<storage, read> parts: array<vec4<f32>>;                 // batch x SPLITS x tiles x PARTS x THREADS
 @group(0) @binding(1) var<storage, read_write> c: array<Chunk_c>;                 // m x c_ld
 @group(0) @binding(2) var<uniform> q: Params;
-var<workgroup> a_tile: array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x 16 quads of rows
-var<workgroup> b_tile: array<array<array<vec4<f32>, 8>, 4>, BLOCK_K>;    // BLOCK_K steps of k x 4 quarters x 8 quads of columns
+var<workgroup> a_tile: array<array<array<vec4<f32>, A_PART>, 2>, BLOCK_K>;   // BLOCK_K steps of k x 2 halves x A_PART quads of rows
+var<workgroup> b_tile: array<array<array<vec4<f32>, B_PART>, 4>, BLOCK_K>;    // BLOCK_K steps of k x 4 quarters x B_PART quads of columns
 
 // sums: row r of this thread's 8, quad q of its 4
 var<private> c00: vec4<f32>; var<private> c01: vec4<f32>; var<private> c02: vec4<f32>; var<private> c03: vec4<f32>;
@@ -107,8 +109,8 @@ fn quad_b(index: u32) -> vec4<f32> {
     return vec4<f32>(element_b(index), element_b(index + 1u), element_b(index + 2u), element_b(index + 3u));
 }
 
-// Fetches the tiles whose first step of k is `first`: of an operand that runs along k, 4 x 4 elements per thread; of one that runs across, 4 quads, 4 steps of k apart.
-fn fetch(first: u32) {
+// Fetches the next tiles: of an operand that runs along k, 4 x 4 elements per thread; of one that runs across, 4 quads, 4 steps of k apart.
+fn fetch() {
     next_a0 = quad_a(a_index);
     next_a1 = quad_a(a_index + a_apart);
     next_a2 = quad_a(a_index + 2u * a_apart);
@@ -119,6 +121,10 @@ fn fetch(first: u32) {
     next_b3 = quad_b(b_index + 3u * b_apart);
     a_index += select(BLOCK_K, BLOCK_K * p.a_ld, TRANSPOSE_A == 1u);
     b_index += select(BLOCK_K * p.b_ld, BLOCK_K, TRANSPOSE_B == 1u);
+}
+
+// Stores them into a buffer, as (k, across): what ran along k is turned, and its quads are placed by an exclusive-or that keeps the stores free of conflicts. `first` is their first step of k.
+fn put(first: u32) {
     if (first + BLOCK_K > k_end) {  // beyond the last k: 0, which adds nothing
         let along = vec4<u32>(first + thread % STEPS * QUAD) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(k_end);
         let across_a = vec4<u32>(first + thread / A_ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(k_end);
@@ -147,39 +153,35 @@ fn fetch(first: u32) {
             next_b3 = select(zero, next_b3, across_b.w);
         }
     }
-}
-
-// Stores them into a buffer, as (k, across): what ran along k is turned, and its quads are placed by an exclusive-or that keeps the stores free of conflicts.
-fn put() {
     let step = thread % STEPS;
     let turned = thread / STEPS;
     if (TRANSPOSE_A == 0u) {
-        let place = turned % 16u ^ 2u * step;
-        a_tile[QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
-        a_tile[QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
-        a_tile[QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
-        a_tile[QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
+        let place = turned % A_PART ^ 2u * step;
+        a_tile[QUAD * step][turned / A_PART][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
+        a_tile[QUAD * step + 1u][turned / A_PART][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
+        a_tile[QUAD * step + 2u][turned / A_PART][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
+        a_tile[QUAD * step + 3u][turned / A_PART][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
     } else {
         let row = thread / A_ACROSS;
         let quad = thread % A_ACROSS;
-        a_tile[row + 0u * STEPS][quad / 16u][quad % 16u] = next_a0;
-        a_tile[row + 1u * STEPS][quad / 16u][quad % 16u] = next_a1;
-        a_tile[row + 2u * STEPS][quad / 16u][quad % 16u] = next_a2;
-        a_tile[row + 3u * STEPS][quad / 16u][quad % 16u] = next_a3;
+        a_tile[row][quad / A_PART][quad % A_PART] = next_a0;
+        a_tile[row + STEPS][quad / A_PART][quad % A_PART] = next_a1;
+        a_tile[row + 2u * STEPS][quad / A_PART][quad % A_PART] = next_a2;
+        a_tile[row + 3u * STEPS][quad / A_PART][quad % A_PART] = next_a3;
     }
     if (TRANSPOSE_B == 1u) {
-        let place = turned % 8u ^ 2u * step;
-        b_tile[QUAD * step + 0u][turned / 8u][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
-        b_tile[QUAD * step + 1u][turned / 8u][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
-        b_tile[QUAD * step + 2u][turned / 8u][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
-        b_tile[QUAD * step + 3u][turned / 8u][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
+        let place = turned % B_PART ^ 2u * step;
+        b_tile[QUAD * step][turned / B_PART][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
+        b_tile[QUAD * step + 1u][turned / B_PART][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
+        b_tile[QUAD * step + 2u][turned / B_PART][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
+        b_tile[QUAD * step + 3u][turned / B_PART][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
     } else {
         let row = thread / B_ACROSS;
         let quad = thread % B_ACROSS;
-        b_tile[row + 0u * STEPS][quad / 8u][quad % 8u] = next_b0;
-        b_tile[row + 1u * STEPS][quad / 8u][quad % 8u] = next_b1;
-        b_tile[row + 2u * STEPS][quad / 8u][quad % 8u] = next_b2;
-        b_tile[row + 3u * STEPS][quad / 8u][quad % 8u] = next_b3;
+        b_tile[row][quad / B_PART][quad % B_PART] = next_b0;
+        b_tile[row + STEPS][quad / B_PART][quad % B_PART] = next_b1;
+        b_tile[row + 2u * STEPS][quad / B_PART][quad % B_PART] = next_b2;
+        b_tile[row + 3u * STEPS][quad / B_PART][quad % B_PART] = next_b3;
     }
 }
 
@@ -289,12 +291,12 @@ fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoca
 
     let tiles_k = (k_end - k_first + BLOCK_K - 1u) / BLOCK_K;
     if (tiles_k > 0u) {
-        fetch(k_first + 0u);
+        fetch();
     }
-    for (var t = 1u; t <= tiles_k; t++) {
-        put();
+    for (var t = 0u; t < tiles_k; t++) {
+        put(k_first + t * BLOCK_K);
         workgroupBarrier();  // waits for the tiles
-        fetch(k_first + t * BLOCK_K);  // beyond the last k: 0
+        fetch();
         multiply();
         workgroupBarrier();  // waits until all have read: the next tiles overwrite them
     }
@@ -357,5 +359,5 @@ fn matmul_split_k_sum(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_in
     let r = part / (COLS / QUAD);  // this quad's row of the owner's 8, and its number of 4
     let number = part % (COLS / QUAD);
     c_first = q.c_offset.x + batch * q.c_stride.x;
-    store(tile / tiles_n * BLOCK_M + r / QUAD * (BLOCK_M / 2u) + row + r % QUAD, tile % tiles_n * BLOCK_N + number * (BLOCK_N / 4u) + col, sum);
+    store(tile / tiles_n * BLOCK_M + r / QUAD * (A_PART * QUAD) + row + r % QUAD, tile % tiles_n * BLOCK_N + number * (B_PART * QUAD) + col, sum);
 }

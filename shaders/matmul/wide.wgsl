@@ -20,6 +20,8 @@ const QUAD: u32 = 4u;         // elements in 16 bytes
 const STEPS: u32 = 4u;        // quads of k in a tile: BLOCK_K / QUAD
 const A_ACROSS: u32 = 32u;    // quads across a tile of a: BLOCK_M / QUAD
 const B_ACROSS: u32 = 64u;    // quads across a tile of b: BLOCK_N / QUAD
+const A_PART: u32 = 16u;      // quads in a half of the rows
+const B_PART: u32 = 16u;      // quads in a quarter of the columns
 const A_THREADS: u32 = 128u;  // threads that fetch a, 4 quads each
 
 // 16 bytes of an operand: vec4<f32> where its leading dimension, offset and stride are multiples of 4 (VECTOR 1), else array<f32, 4> (VECTOR 0)
@@ -44,8 +46,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> b: array<Chunk_b>;         // k x b_ld; n x b_ld with TRANSPOSE_B
 @group(0) @binding(2) var<storage, read_write> c: array<Chunk_c>;   // m x c_ld
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> a_tile: array<array<array<array<vec4<f32>, 16>, 2>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 2 halves x 16 quads of rows
-var<workgroup> b_tile: array<array<array<array<vec4<f32>, 16>, 4>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 4 quarters x 16 quads of columns
+var<workgroup> a_tile: array<array<array<array<vec4<f32>, A_PART>, 2>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 2 halves x A_PART quads of rows
+var<workgroup> b_tile: array<array<array<array<vec4<f32>, B_PART>, 4>, BLOCK_K>, 2>;   // 2 buffers x BLOCK_K steps of k x 4 quarters x B_PART quads of columns
 
 // sums: row r of this thread's 8, quad q of its 4
 var<private> c00: vec4<f32>; var<private> c01: vec4<f32>; var<private> c02: vec4<f32>; var<private> c03: vec4<f32>;
@@ -98,8 +100,8 @@ fn quad_b(index: u32) -> vec4<f32> {
     return vec4<f32>(element_b(index), element_b(index + 1u), element_b(index + 2u), element_b(index + 3u));
 }
 
-// Fetches the tiles whose first step of k is `first`: of an operand that runs along k, 4 x 4 elements per thread; of one that runs across, 4 quads, 4 steps of k apart.
-fn fetch(first: u32) {
+// Fetches the next tiles: of an operand that runs along k, 4 x 4 elements per thread; of one that runs across, 4 quads, 4 steps of k apart.
+fn fetch() {
     if (thread < A_THREADS) {
         next_a0 = quad_a(a_index);
         next_a1 = quad_a(a_index + a_apart);
@@ -112,6 +114,10 @@ fn fetch(first: u32) {
     next_b3 = quad_b(b_index + 3u * b_apart);
     a_index += select(BLOCK_K, BLOCK_K * p.a_ld, TRANSPOSE_A == 1u);
     b_index += select(BLOCK_K * p.b_ld, BLOCK_K, TRANSPOSE_B == 1u);
+}
+
+// Stores them into a buffer, as (k, across): what ran along k is turned, and its quads are placed by an exclusive-or that keeps the stores free of conflicts. `first` is their first step of k.
+fn put(half: u32, first: u32) {
     if (first + BLOCK_K > p.k) {  // beyond the last k: 0, which adds nothing
         let along = vec4<u32>(first + thread % STEPS * QUAD) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(p.k);
         let across_a = vec4<u32>(first + thread / A_ACROSS) + vec4<u32>(0u, STEPS, 2u * STEPS, 3u * STEPS) < vec4<u32>(p.k);
@@ -140,41 +146,37 @@ fn fetch(first: u32) {
             next_b3 = select(zero, next_b3, across_b.w);
         }
     }
-}
-
-// Stores them into a buffer, as (k, across): what ran along k is turned, and its quads are placed by an exclusive-or that keeps the stores free of conflicts.
-fn put(half: u32) {
     let step = thread % STEPS;
     let turned = thread / STEPS;
     if (thread < A_THREADS) {
         if (TRANSPOSE_A == 0u) {
-            let place = turned % 16u ^ 2u * step;
-            a_tile[half][QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
-            a_tile[half][QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
-            a_tile[half][QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
-            a_tile[half][QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
+            let place = turned % A_PART ^ 2u * step;
+            a_tile[half][QUAD * step][turned / A_PART][place] = vec4<f32>(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
+            a_tile[half][QUAD * step + 1u][turned / A_PART][place] = vec4<f32>(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
+            a_tile[half][QUAD * step + 2u][turned / A_PART][place] = vec4<f32>(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
+            a_tile[half][QUAD * step + 3u][turned / A_PART][place] = vec4<f32>(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
         } else {
             let row = thread / A_ACROSS;
             let quad = thread % A_ACROSS;
-            a_tile[half][row + 0u * STEPS][quad / 16u][quad % 16u] = next_a0;
-            a_tile[half][row + 1u * STEPS][quad / 16u][quad % 16u] = next_a1;
-            a_tile[half][row + 2u * STEPS][quad / 16u][quad % 16u] = next_a2;
-            a_tile[half][row + 3u * STEPS][quad / 16u][quad % 16u] = next_a3;
+            a_tile[half][row][quad / A_PART][quad % A_PART] = next_a0;
+            a_tile[half][row + STEPS][quad / A_PART][quad % A_PART] = next_a1;
+            a_tile[half][row + 2u * STEPS][quad / A_PART][quad % A_PART] = next_a2;
+            a_tile[half][row + 3u * STEPS][quad / A_PART][quad % A_PART] = next_a3;
         }
     }
     if (TRANSPOSE_B == 1u) {
-        let place = turned % 16u ^ 2u * step;
-        b_tile[half][QUAD * step + 0u][turned / 16u][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
-        b_tile[half][QUAD * step + 1u][turned / 16u][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
-        b_tile[half][QUAD * step + 2u][turned / 16u][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
-        b_tile[half][QUAD * step + 3u][turned / 16u][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
+        let place = turned % B_PART ^ 2u * step;
+        b_tile[half][QUAD * step][turned / B_PART][place] = vec4<f32>(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
+        b_tile[half][QUAD * step + 1u][turned / B_PART][place] = vec4<f32>(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
+        b_tile[half][QUAD * step + 2u][turned / B_PART][place] = vec4<f32>(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
+        b_tile[half][QUAD * step + 3u][turned / B_PART][place] = vec4<f32>(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
     } else {
         let row = thread / B_ACROSS;
         let quad = thread % B_ACROSS;
-        b_tile[half][row + 0u * STEPS][quad / 16u][quad % 16u] = next_b0;
-        b_tile[half][row + 1u * STEPS][quad / 16u][quad % 16u] = next_b1;
-        b_tile[half][row + 2u * STEPS][quad / 16u][quad % 16u] = next_b2;
-        b_tile[half][row + 3u * STEPS][quad / 16u][quad % 16u] = next_b3;
+        b_tile[half][row][quad / B_PART][quad % B_PART] = next_b0;
+        b_tile[half][row + STEPS][quad / B_PART][quad % B_PART] = next_b1;
+        b_tile[half][row + 2u * STEPS][quad / B_PART][quad % B_PART] = next_b2;
+        b_tile[half][row + 3u * STEPS][quad / B_PART][quad % B_PART] = next_b3;
     }
 }
 
@@ -253,9 +255,9 @@ fn put_row(index: u32, q0: vec4<f32>, q1: vec4<f32>, q2: vec4<f32>, q3: vec4<f32
     let v2 = p.alpha * q2;
     let v3 = p.alpha * q3;
     c[index / QUAD] = Chunk_c(v0.x, v0.y, v0.z, v0.w);
-    c[(index + BLOCK_N / 4u) / QUAD] = Chunk_c(v1.x, v1.y, v1.z, v1.w);
-    c[(index + BLOCK_N / 2u) / QUAD] = Chunk_c(v2.x, v2.y, v2.z, v2.w);
-    c[(index + 3u * BLOCK_N / 4u) / QUAD] = Chunk_c(v3.x, v3.y, v3.z, v3.w);
+    c[(index + B_PART * QUAD) / QUAD] = Chunk_c(v1.x, v1.y, v1.z, v1.w);
+    c[(index + 2u * B_PART * QUAD) / QUAD] = Chunk_c(v2.x, v2.y, v2.z, v2.w);
+    c[(index + 3u * B_PART * QUAD) / QUAD] = Chunk_c(v3.x, v3.y, v3.z, v3.w);
 }
 
 @compute @workgroup_size(THREADS)
@@ -293,18 +295,18 @@ fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
 
     let tiles_k = (p.k + BLOCK_K - 1u) / BLOCK_K;
     if (tiles_k > 0u) {
-        fetch(0u);
-        put(0u);
-        fetch(BLOCK_K);  // beyond the last k: 0
+        fetch();
+        put(0u, 0u);
+        fetch();
     }
     workgroupBarrier();  // waits for the first tiles
     for (var t = 1u; t < tiles_k; t += 2u) {  // two tiles per turn: each buffer has a fixed address
-        put(1u);
-        fetch((t + 1u) * BLOCK_K);
+        put(1u, t * BLOCK_K);
+        fetch();
         multiply(0u);
         workgroupBarrier();  // waits for buffer 1; all have read buffer 0
-        put(0u);
-        fetch((t + 2u) * BLOCK_K);
+        put(0u, (t + 1u) * BLOCK_K);
+        fetch();
         multiply(1u);
         workgroupBarrier();  // waits for buffer 0; all have read buffer 1
     }
@@ -320,42 +322,42 @@ fn matmul_wide(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
         put_row(at + 1u * p.c_ld, c10, c11, c12, c13);
         put_row(at + 2u * p.c_ld, c20, c21, c22, c23);
         put_row(at + 3u * p.c_ld, c30, c31, c32, c33);
-        put_row(at + (BLOCK_M / 2u + 0u) * p.c_ld, c40, c41, c42, c43);
-        put_row(at + (BLOCK_M / 2u + 1u) * p.c_ld, c50, c51, c52, c53);
-        put_row(at + (BLOCK_M / 2u + 2u) * p.c_ld, c60, c61, c62, c63);
-        put_row(at + (BLOCK_M / 2u + 3u) * p.c_ld, c70, c71, c72, c73);
+        put_row(at + (A_PART * QUAD + 0u) * p.c_ld, c40, c41, c42, c43);
+        put_row(at + (A_PART * QUAD + 1u) * p.c_ld, c50, c51, c52, c53);
+        put_row(at + (A_PART * QUAD + 2u) * p.c_ld, c60, c61, c62, c63);
+        put_row(at + (A_PART * QUAD + 3u) * p.c_ld, c70, c71, c72, c73);
     } else {  // an edge, an old c, or one that is not aligned
-        store(row + 0u, col + 0u * BLOCK_N / 4u, c00);
-        store(row + 0u, col + 1u * BLOCK_N / 4u, c01);
-        store(row + 0u, col + 2u * BLOCK_N / 4u, c02);
-        store(row + 0u, col + 3u * BLOCK_N / 4u, c03);
-        store(row + 1u, col + 0u * BLOCK_N / 4u, c10);
-        store(row + 1u, col + 1u * BLOCK_N / 4u, c11);
-        store(row + 1u, col + 2u * BLOCK_N / 4u, c12);
-        store(row + 1u, col + 3u * BLOCK_N / 4u, c13);
-        store(row + 2u, col + 0u * BLOCK_N / 4u, c20);
-        store(row + 2u, col + 1u * BLOCK_N / 4u, c21);
-        store(row + 2u, col + 2u * BLOCK_N / 4u, c22);
-        store(row + 2u, col + 3u * BLOCK_N / 4u, c23);
-        store(row + 3u, col + 0u * BLOCK_N / 4u, c30);
-        store(row + 3u, col + 1u * BLOCK_N / 4u, c31);
-        store(row + 3u, col + 2u * BLOCK_N / 4u, c32);
-        store(row + 3u, col + 3u * BLOCK_N / 4u, c33);
-        store(row + BLOCK_M / 2u + 0u, col + 0u * BLOCK_N / 4u, c40);
-        store(row + BLOCK_M / 2u + 0u, col + 1u * BLOCK_N / 4u, c41);
-        store(row + BLOCK_M / 2u + 0u, col + 2u * BLOCK_N / 4u, c42);
-        store(row + BLOCK_M / 2u + 0u, col + 3u * BLOCK_N / 4u, c43);
-        store(row + BLOCK_M / 2u + 1u, col + 0u * BLOCK_N / 4u, c50);
-        store(row + BLOCK_M / 2u + 1u, col + 1u * BLOCK_N / 4u, c51);
-        store(row + BLOCK_M / 2u + 1u, col + 2u * BLOCK_N / 4u, c52);
-        store(row + BLOCK_M / 2u + 1u, col + 3u * BLOCK_N / 4u, c53);
-        store(row + BLOCK_M / 2u + 2u, col + 0u * BLOCK_N / 4u, c60);
-        store(row + BLOCK_M / 2u + 2u, col + 1u * BLOCK_N / 4u, c61);
-        store(row + BLOCK_M / 2u + 2u, col + 2u * BLOCK_N / 4u, c62);
-        store(row + BLOCK_M / 2u + 2u, col + 3u * BLOCK_N / 4u, c63);
-        store(row + BLOCK_M / 2u + 3u, col + 0u * BLOCK_N / 4u, c70);
-        store(row + BLOCK_M / 2u + 3u, col + 1u * BLOCK_N / 4u, c71);
-        store(row + BLOCK_M / 2u + 3u, col + 2u * BLOCK_N / 4u, c72);
-        store(row + BLOCK_M / 2u + 3u, col + 3u * BLOCK_N / 4u, c73);
+        store(row + 0u, col, c00);
+        store(row + 0u, col + B_PART * QUAD, c01);
+        store(row + 0u, col + 2u * B_PART * QUAD, c02);
+        store(row + 0u, col + 3u * B_PART * QUAD, c03);
+        store(row + 1u, col, c10);
+        store(row + 1u, col + B_PART * QUAD, c11);
+        store(row + 1u, col + 2u * B_PART * QUAD, c12);
+        store(row + 1u, col + 3u * B_PART * QUAD, c13);
+        store(row + 2u, col, c20);
+        store(row + 2u, col + B_PART * QUAD, c21);
+        store(row + 2u, col + 2u * B_PART * QUAD, c22);
+        store(row + 2u, col + 3u * B_PART * QUAD, c23);
+        store(row + 3u, col, c30);
+        store(row + 3u, col + B_PART * QUAD, c31);
+        store(row + 3u, col + 2u * B_PART * QUAD, c32);
+        store(row + 3u, col + 3u * B_PART * QUAD, c33);
+        store(row + A_PART * QUAD + 0u, col, c40);
+        store(row + A_PART * QUAD + 0u, col + B_PART * QUAD, c41);
+        store(row + A_PART * QUAD + 0u, col + 2u * B_PART * QUAD, c42);
+        store(row + A_PART * QUAD + 0u, col + 3u * B_PART * QUAD, c43);
+        store(row + A_PART * QUAD + 1u, col, c50);
+        store(row + A_PART * QUAD + 1u, col + B_PART * QUAD, c51);
+        store(row + A_PART * QUAD + 1u, col + 2u * B_PART * QUAD, c52);
+        store(row + A_PART * QUAD + 1u, col + 3u * B_PART * QUAD, c53);
+        store(row + A_PART * QUAD + 2u, col, c60);
+        store(row + A_PART * QUAD + 2u, col + B_PART * QUAD, c61);
+        store(row + A_PART * QUAD + 2u, col + 2u * B_PART * QUAD, c62);
+        store(row + A_PART * QUAD + 2u, col + 3u * B_PART * QUAD, c63);
+        store(row + A_PART * QUAD + 3u, col, c70);
+        store(row + A_PART * QUAD + 3u, col + B_PART * QUAD, c71);
+        store(row + A_PART * QUAD + 3u, col + 2u * B_PART * QUAD, c72);
+        store(row + A_PART * QUAD + 3u, col + 3u * B_PART * QUAD, c73);
     }
 }

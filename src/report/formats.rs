@@ -144,8 +144,24 @@ fn grid(style: TableStyle, header: Vec<String>, lines: Vec<Vec<String>>) -> Stri
     format!("{table}\n")
 }
 
-/// The ladder, rung by rung, the backends side by side; counters in a table of their own.
+/// One table per problem.
 fn table(rows: &[Row], style: TableStyle) -> String {
+    let mut problems: Vec<Vec<Row>> = Vec::new();
+    for row in rows {
+        let same = |group: &&mut Vec<Row>| {
+            let first = &group[0];
+            (&first.op, &first.element, &first.dims, first.batch) == (&row.op, &row.element, &row.dims, row.batch)
+        };
+        match problems.iter_mut().find(same) {
+            Some(group) => group.push(row.clone()),
+            None => problems.push(vec![row.clone()]),
+        }
+    }
+    problems.iter().map(|rows| problem_table(rows, style.clone())).collect::<Vec<_>>().join("\n")
+}
+
+/// The ladder, rung by rung, the backends side by side; counters in a table of their own.
+fn problem_table(rows: &[Row], style: TableStyle) -> String {
     let mut text = heading(rows);
     let mut notes: Vec<String> = Vec::new();
     let (counted, timed): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.backend == "sim");

@@ -285,6 +285,7 @@ pub(super) fn inspect(context: &Arc<Context>, kernel: &CudaKernel) -> Result<Ker
         context.check("cuOccupancyMaxActiveBlocksPerMultiprocessor", code)?;
     }
     let (machine, ptx) = (get(CU_FUNC_ATTRIBUTE_BINARY_VERSION)?, get(CU_FUNC_ATTRIBUTE_PTX_VERSION)?);
+    #[allow(clippy::needless_update)] // not in a build with the simulator, whose field it leaves out
     Ok(KernelInfo {
         registers: Some(get(CU_FUNC_ATTRIBUTE_NUM_REGS)?),
         shared: Some(get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? + entry.dynamic_shared),

@@ -1,6 +1,6 @@
 //! The CUDA backend: PTX, or machine code, through the driver's own interface.
 //!
-//! Nothing but the driver is needed, and it only at run time: `cudarc` loads its library, [`driver`]
+//! Nothing but the driver is needed, and it only at run time: `cudarc` loads its library, `driver`
 //! looks up the functions, and whatever is missing is a typed error. A [`Cuda`] has one stream;
 //! everything goes through it in order. Kernels of this crate are embedded ([`artefacts`]); other
 //! kernel text is compiled at run time with the `nvrtc` feature.
@@ -9,9 +9,9 @@
 //! [`Error::DeviceLost`], and destructors stay quiet. The driver gives the process no fresh context
 //! after one, so opening the device again fails in the same way; a new process can.
 //!
-//! The module's `unsafe` blocks are calls into the driver. What they rely on: [`context`] keeps the
-//! context alive and current around each call, [`memory`] checks ranges, buffers and modules wait for
-//! the stream before they go, and [`kernel`] compares each kernel's parameters with what a launch passes.
+//! The module's `unsafe` blocks are calls into the driver. What they rely on: `context` keeps the
+//! context alive and current around each call, `memory` checks ranges, buffers and modules wait for
+//! the stream before they go, and `kernel` compares each kernel's parameters with what a launch passes.
 
 pub mod artefacts;
 mod context;

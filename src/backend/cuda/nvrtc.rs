@@ -159,7 +159,7 @@ impl Nvrtc {
         }
         // SAFETY: the program was made above; the options end with NUL and live through the call.
         let code = unsafe { (self.compile)(program.handle, pointers.len() as c_int, pointers.as_ptr()) };
-        let log = String::from_utf8_lossy(&program.read(self.log).unwrap_or_default()).trim().to_string();
+        let log = program.read_text(self.log).unwrap_or_default().trim().to_string();
         match code {
             SUCCESS => {}
             COMPILATION => return Err(fail(log)),
@@ -170,10 +170,9 @@ impl Nvrtc {
             }
             code => return Err(fail(format!("{}\n{log}", self.words(code)).trim_end().into())),
         }
-        let ptx = program.read(self.ptx).map_err(|code| fail(self.words(code)))?;
+        let ptx = program.read_text(self.ptx).map_err(|code| fail(self.words(code)))?;
         let cubin = program.read(self.cubin).ok().filter(|bytes| !bytes.is_empty());
-        let text = ptx.split(|&byte| byte == 0).next().unwrap_or_default();
-        Ok(Compiled { ptx: without_target_tables(&String::from_utf8_lossy(text)), cubin, log })
+        Ok(Compiled { ptx: without_target_tables(&ptx), cubin, log })
     }
 
     /// Compiles a program for a device: machine code where this compiler knows the device, else PTX
@@ -222,6 +221,12 @@ struct Compilation<'a> {
 }
 
 impl Compilation<'_> {
+    /// As [`read`](Self::read), up to the NUL that ends a text.
+    fn read_text(&self, what: (Size, Fill)) -> Result<String, c_int> {
+        let bytes = self.read(what)?;
+        Ok(String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned())
+    }
+
     fn read(&self, (size, fill): (Size, Fill)) -> Result<Vec<u8>, c_int> {
         let mut len = 0;
         // SAFETY: the program is alive; the out-pointer is a local.

@@ -34,6 +34,7 @@ pub(super) fn find(context: &Context) -> Option<Device<'static>> {
 }
 
 /// Clocks and power of the board at a PCI address, for a backend that came to it by another interface.
+#[cfg(feature = "wgpu")]
 pub(crate) fn at_pci_bus(id: &str) -> Telemetry {
     nvml().and_then(|nvml| nvml.device_by_pci_bus_id(id).ok()).map(|device| read(&device)).unwrap_or_default()
 }

@@ -1,0 +1,225 @@
+//! `explain OP/RUNG`: the annotated source of a rung, its summary, and the step from the rung below.
+
+use super::print;
+use super::run::problem_of_size;
+use clap::Args;
+use gpu_ladder::backend::{Backend, Select, sim::Sim};
+use gpu_ladder::diagnose::{Checklist, Finding, Measured, checklist, diagnose};
+use gpu_ladder::op::{self, Op};
+use gpu_ladder::rung::{Rung, Source};
+use gpu_ladder::sim::{Counters, Machine, Profile};
+use gpu_ladder::{Error, Inputs, Problem, Result, Session, Verdict};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The flags of `explain`.
+#[derive(Args)]
+pub struct ExplainArguments {
+    /// The rung, as OP/RUNG; see `list`.
+    rung: String,
+    /// Every dimension of the problem.
+    #[arg(long, default_value_t = 256)]
+    size: u64,
+    /// The machine model.
+    #[arg(long, default_value = "nvidia-h200")]
+    machine: String,
+    /// text or json.
+    #[arg(long, default_value = "text")]
+    format: String,
+}
+
+/// Runs the rung and the one below on the simulator and prints what happened; false for a wrong
+/// result or a hazard.
+pub fn explain(arguments: &ExplainArguments) -> Result<bool> {
+    let json = text_or_json(&arguments.format)?;
+    let (op_name, rung_name) = arguments.rung.split_once('/').ok_or_else(|| Error::Option {
+        option: "the rung",
+        value: arguments.rung.clone(),
+        problem: "it is given as OP/RUNG, such as transpose/tiled".into(),
+    })?;
+    let op = op::find(op_name)?;
+    let ladder = op.ladder();
+    let place = ladder.iter().rposition(|r| r.answers_to(rung_name)).ok_or_else(|| Error::Unknown {
+        kind: "rung",
+        word: rung_name.into(),
+        known: ladder.iter().map(Rung::id).collect(),
+    })?;
+    let problem = problem_of_size(op, arguments.size);
+    let machine = Machine::load(&arguments.machine).map_err(|e| Error::Option {
+        option: "--machine",
+        value: arguments.machine.clone(),
+        problem: e.to_string(),
+    })?;
+    let profile = profile(op, &ladder[place], &problem, &machine)?;
+    let below = place.checked_sub(1).map(|i| &ladder[i]);
+    let below = below.and_then(|rung| Some((rung, self::profile(op, rung, &problem, &machine).ok()?)));
+    let findings = diagnose(&profile, &machine, Measured::default());
+    if json {
+        let document = serde_json::json!({
+            "op": op.name(),
+            "rung": ladder[place].id(),
+            "idea": ladder[place].idea,
+            "because": ladder[place].because,
+            "findings": findings.iter().map(Finding::to_string).collect::<Vec<_>>(),
+            "profile": *profile,
+        });
+        print(&format!("{document:#}\n"));
+    } else {
+        print(&text(op, &ladder[place], &problem, &profile, below.as_ref(), &machine, &findings));
+    }
+    Ok(!profile.has_errors())
+}
+
+/// Whether `format` is JSON; only text and JSON are known here.
+pub fn text_or_json(format: &str) -> Result<bool> {
+    match format {
+        "text" => Ok(false),
+        "json" => Ok(true),
+        other => Err(Error::Unknown { kind: "format", word: other.into(), known: vec!["text".into(), "json".into()] }),
+    }
+}
+
+/// A verified run of a rung on the simulator.
+fn profile(op: &'static dyn Op, rung: &Rung, problem: &Problem, machine: &Machine) -> Result<Arc<Profile>> {
+    pollster::block_on(async {
+        let sim = Sim::open(&Select { device: Some(machine.name.clone()), ..Select::default() }).await?;
+        let session = Session::new(sim);
+        let stage = session.stage(op, problem, Inputs::Seeded(1)).await?;
+        let prepared = session.prepare(&stage, rung).await?;
+        let proof = match session.verify(prepared).await? {
+            Verdict::Pass(proof) => proof,
+            Verdict::Fail(mismatch) => return Err(Error::device(rung.id(), mismatch)),
+        };
+        let first = proof.kernels().next().map(|kernel| session.backend().inspect(kernel)).transpose()?;
+        first.and_then(|info| info.profile).ok_or_else(|| Error::Unsupported {
+            what: rung.id(),
+            because: "nothing was counted: it is a call of the backend, or the problem is empty".into(),
+        })
+    })
+}
+
+fn text(
+    op: &dyn Op,
+    rung: &Rung,
+    problem: &Problem,
+    profile: &Profile,
+    below: Option<&(&Rung, Arc<Profile>)>,
+    machine: &Machine,
+    findings: &[Finding],
+) -> String {
+    let mut out = String::new();
+    let dims: Vec<String> = op.dims().iter().zip(&problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
+    let _ = writeln!(out, "{}/{}, {}, simulated {}", op.name(), rung.id(), dims.join(", "), profile.machine);
+    let _ = writeln!(out, "Idea: {}\nWhy it pays: {}\n", rung.idea, rung.because);
+    if let Source::Text(source) = &rung.wgsl {
+        out.push_str(&annotated(source, profile));
+    }
+    out.push_str(&summary(profile, machine, findings));
+    if let Some((below, before)) = below {
+        let _ = writeln!(out, "\nAgainst {}, the rung below:", below.id());
+        out.push_str(&step(&before.totals, &profile.totals));
+    }
+    out
+}
+
+/// The source with what each line did in front of it.
+pub fn annotated(source: &str, profile: &Profile) -> String {
+    let mut out = String::from(
+        "  instr  lanes  sectors  waves | source (per line: warp instructions, active lanes, sectors per request, wavefronts per request)\n",
+    );
+    for (index, line) in source.lines().enumerate() {
+        let counted = profile.lines.iter().find(|l| l.line as usize == index + 1).map(|l| &l.counters);
+        let number = |value: Option<f64>| value.map(|v| format!("{v:.1}")).unwrap_or_default();
+        let (instructions, lanes, sectors, waves) = match counted {
+            None => Default::default(),
+            Some(c) => {
+                let shared = c.shared();
+                let waves = (shared.requests > 0).then(|| shared.wavefronts as f64 / shared.requests as f64);
+                let instructions = if c.instructions > 0 { c.instructions.to_string() } else { String::new() };
+                (
+                    instructions,
+                    number(c.lanes_per_instruction()),
+                    number(c.global().sectors_per_request()),
+                    number(waves),
+                )
+            }
+        };
+        let _ = writeln!(out, "{instructions:>7} {lanes:>6} {sectors:>8} {waves:>6} | {line}");
+    }
+    out
+}
+
+/// Totals, the checklist, findings and hazards.
+pub fn summary(profile: &Profile, machine: &Machine, findings: &[Finding]) -> String {
+    let totals = &profile.totals;
+    let global = totals.global();
+    let percent = |value: Option<f64>| value.map_or("none".into(), |v| format!("{:.1} %", v * 100.0));
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "\n{} warp instructions, {:.1} lanes each; {} operations; {} barriers",
+        totals.instructions,
+        totals.lanes_per_instruction().unwrap_or(0.0),
+        totals.flops.total(),
+        totals.barriers,
+    );
+    let _ = writeln!(
+        out,
+        "global memory: {} requests, {} sectors, {} of the bytes moved are used; shared memory: {} wavefronts, {} needed",
+        global.requests,
+        global.sectors,
+        percent(global.efficiency()),
+        totals.shared().wavefronts,
+        totals.shared().ideal_wavefronts,
+    );
+    let _ = writeln!(
+        out,
+        "resident: {} blocks, {} warps of {} on a multiprocessor, limited by {:?}",
+        profile.occupancy.blocks, profile.occupancy.warps, machine.warps_per_multiprocessor, profile.occupancy.limiter,
+    );
+    out.push_str(&questions(&checklist(profile, machine)));
+    for finding in findings {
+        let _ = writeln!(out, "- {finding}");
+    }
+    for hazard in profile.hazards.iter().filter(|h| h.severity == gpu_ladder::sim::Severity::Warning) {
+        let _ = writeln!(out, "- warning: {hazard}");
+    }
+    out
+}
+
+fn questions(list: &Checklist) -> String {
+    let answer = |value: Option<bool>| value.map_or("none used", |yes| if yes { "yes" } else { "NO" });
+    format!(
+        "occupancy at least half: {}; coalesced: {}; free of bank conflicts: {}; warps full: {}; limiter of resident warps: {}\n",
+        answer(Some(list.occupancy)),
+        answer(list.coalesced),
+        answer(list.conflict_free),
+        answer(list.uniform),
+        list.limiter,
+    )
+}
+
+/// What changed from one rung to the next, as figures.
+fn step(before: &Counters, after: &Counters) -> String {
+    let mut out = String::new();
+    let mut line = |what: &str, a: f64, b: f64| {
+        if (a - b).abs() > 1e-9 {
+            let _ = writeln!(out, "  {what}: {a:.1} -> {b:.1}");
+        }
+    };
+    line("warp instructions", before.instructions as f64, after.instructions as f64);
+    let sectors = |c: &Counters| c.global().sectors as f64;
+    line("sectors moved", sectors(before), sectors(after));
+    let requests = |c: &Counters| c.global().requests as f64;
+    line("global requests", requests(before), requests(after));
+    let waves = |c: &Counters| c.shared().wavefronts as f64;
+    line("shared wavefronts", waves(before), waves(after));
+    let conflict = |c: &Counters| c.shared().conflict_degree().unwrap_or(0.0);
+    line("conflict degree", conflict(before), conflict(after));
+    let lanes = |c: &Counters| c.lanes_per_instruction().unwrap_or(0.0);
+    line("active lanes", lanes(before), lanes(after));
+    if out.is_empty() {
+        out.push_str("  no counter changed\n");
+    }
+    out
+}
