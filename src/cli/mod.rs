@@ -10,8 +10,8 @@ use std::io::Write;
 
 #[derive(Args)]
 pub struct DeviceArguments {
-    /// auto, cuda or wgpu; several may be given (default: all that open).
-    #[arg(long)]
+    /// auto, cuda, wgpu or sim; several by commas (default: all that open).
+    #[arg(long, value_delimiter = ',')]
     pub backend: Vec<String>,
     /// An index, or part of a device's name.
     #[arg(long)]

@@ -18,8 +18,8 @@ pub struct RunArguments {
     op: String,
     #[command(flatten)]
     device: DeviceArguments,
-    /// Only this rung; may be repeated.
-    #[arg(long)]
+    /// Only this rung; several by commas.
+    #[arg(long, value_delimiter = ',')]
     rung: Vec<String>,
     /// Every dimension that is not given by its own name (default 1024); several by commas.
     #[arg(long, value_delimiter = ',')]

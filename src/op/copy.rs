@@ -24,6 +24,18 @@ struct Params {
 const ANY_WORD: &[u64] = &[1, 2, 4, 8, 16];
 
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    let vectorized = |vectors: u32, variant: &'static str| {
+        let mut rung = rung!("copy", "vectorized", block [256, 1, 1], Grid::LinearBytes { per_block: 4096 }, {
+            variant: variant.into(),
+            idea: "16 bytes per access; VECTORS independent loads before the first store.".into(),
+            because: "A quarter of the memory instructions, and at least four times the bytes in flight.".into(),
+            constants: vec![("VECTORS", vectors)].into(),
+            element_sizes: ANY_WORD.into(),
+            wgsl_element_sizes: ANY_WORD.into(),
+        });
+        rung.passes.to_mut()[0].grid = Grid::LinearBytes { per_block: 4096 * vectors };
+        rung
+    };
     vec![
         rung!("copy", "scalar", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One element per thread.".into(),
@@ -32,12 +44,8 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             wgsl_element_sizes: (&[4, 8, 16]).into(),
             accepts: Accepts::PACKED,
         }),
-        rung!("copy", "vectorized", block [256, 1, 1], Grid::LinearBytes { per_block: 16384 }, {
-            idea: "16 bytes per access, and four independent loads before the first store.".into(),
-            because: "A quarter of the memory instructions, and four times the bytes in flight.".into(),
-            element_sizes: ANY_WORD.into(),
-            wgsl_element_sizes: ANY_WORD.into(),
-        }),
+        vectorized(1, "1"),
+        vectorized(4, "4"),
         Rung {
             idea: "The backend's own copy of a buffer.".into(),
             because: "No kernel at all: the driver chooses a copy engine or a kernel of its own.".into(),

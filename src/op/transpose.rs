@@ -97,7 +97,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("transpose", "ordered", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
             idea: "The tiles are walked so that blocks running together continue the same output rows.".into(),
-            because: "Memory sees long runs of writes; a side that is much longer decides the order.".into(),
+            because: "Memory sees long runs of writes instead of a tile here and there.".into(),
             accepts: Accepts::ALL,
             switches: vector_switches().into(),
             aliases: output_chunk().into(),

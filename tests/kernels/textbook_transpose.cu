@@ -1,10 +1,15 @@
-// Two transposes as a textbook prints them: plain pointers, int sizes, no offsets, no parameter struct.
+// Two transposes as a textbook prints them: plain pointers and int sizes; no offsets, pitches, batch or block origin.
 // They exist to show what the launch convention of this crate costs; the rungs tiled_padded and coarsened do the same work through it.
 #define TILE_DIM 32
 #define BLOCK_ROWS 8
 
-extern "C" __global__ void textbook_tiled_padded(float* odata, const float* idata, int width, int height)
+struct Size {
+    int width, height;
+};
+
+extern "C" __global__ void textbook_tiled_padded(float* odata, const float* idata, Size size)
 {
+    const int width = size.width, height = size.height;
     __shared__ float tile[TILE_DIM][TILE_DIM + 1];
 
     int x = blockIdx.x * TILE_DIM + threadIdx.x;
@@ -20,8 +25,9 @@ extern "C" __global__ void textbook_tiled_padded(float* odata, const float* idat
         odata[y * height + x] = tile[threadIdx.x][threadIdx.y];
 }
 
-extern "C" __global__ void textbook_coarsened(float* odata, const float* idata, int width, int height)
+extern "C" __global__ void textbook_coarsened(float* odata, const float* idata, Size size)
 {
+    const int width = size.width, height = size.height;
     __shared__ float tile[TILE_DIM][TILE_DIM + 1];
 
     int x = blockIdx.x * TILE_DIM + threadIdx.x;

@@ -443,7 +443,7 @@ impl Gen {
             }
             9 => {
                 let fit: Vec<_> = self.functions.iter().filter(|f| f.3).cloned().collect();
-                if let (false, Some(target)) = (fit.is_empty(), self.variable(Ty::U, true)) {
+                if let (false, Some(target)) = (fit.is_empty(), self.variable(Ty::U, true).filter(|v| v != "mine")) {
                     let (name, params, ..) = self.pick(&fit);
                     let args: Vec<String> = params.iter().map(|t| self.value(*t, 1)).collect();
                     self.line(&format!("{name}(&{target}, {});", args.join(", ")));

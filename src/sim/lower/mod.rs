@@ -6,6 +6,9 @@
 //! made them, since naga's expressions are visible only there.
 
 mod access;
+mod class;
+mod compiled;
+mod entry;
 mod expr;
 mod facts;
 mod index;
@@ -17,6 +20,8 @@ use super::code::*;
 use super::error::SimError;
 use super::exec::lanes;
 use super::source::{Source, Span};
+use class::{bin_class, float_class, float_result, half_result, rounds, un_class};
+pub use compiled::{AccessInfo, AccessOp, BufferInfo, Code, LengthInfo, SharedVar};
 use facts::Facts;
 use naga::{AddressSpace, Expression, Function, Handle, TypeInner};
 use std::collections::HashMap;
@@ -24,86 +29,6 @@ use std::rc::Rc;
 
 /// High bit of a register that is fixed for a run; renumbered behind the temporaries at the end.
 const FIXED: u32 = 1 << 31;
-
-/// A buffer that the shader declares.
-#[derive(Debug, Clone)]
-pub struct BufferInfo {
-    pub name: String,
-    pub group: u32,
-    pub binding: u32,
-    pub uniform: bool,
-    pub writable: bool,
-    /// Fewest bytes that a view must have.
-    pub min_size: u64,
-    /// Granule of race detection, as a shift: 1 for types with f16, else 2.
-    pub grain: u32,
-}
-
-/// Where a runtime-sized array starts in its buffer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LengthInfo {
-    pub buffer: u16,
-    pub offset: u32,
-    pub stride: u32,
-}
-
-/// A variable in workgroup memory.
-#[derive(Debug, Clone)]
-pub struct SharedVar {
-    pub offset: u32,
-}
-
-/// One place in the source that touches memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AccessInfo {
-    pub span: Span,
-    pub space: Space,
-    pub op: AccessOp,
-    pub variable: String,
-    pub uniform: bool,
-    /// Bytes per lane, the most of any instruction at this place.
-    pub width: u32,
-}
-
-/// What an access does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AccessOp {
-    Load,
-    Store,
-    Atomic,
-}
-
-/// The compiled shader.
-#[derive(Debug, Clone, Default)]
-pub struct Code {
-    pub ops: Vec<Op>,
-    pub meta: Vec<Meta>,
-    pub mems: Vec<MemOp>,
-    pub atomics: Vec<AtomicOp>,
-    pub indexes: Vec<IndexOp>,
-    pub guards: Vec<u32>,
-    pub guard_ranges: Vec<(u32, u32)>,
-    pub overflows: Vec<OverflowOp>,
-    pub subgroups: Vec<SubgroupOp>,
-    pub cases: Vec<CaseOp>,
-    /// Register contents fixed for a run, first at register `fixed_base`.
-    pub fixed: Vec<Fixed>,
-    pub fixed_base: u32,
-    pub registers: u32,
-    pub mask_slots: u32,
-    pub marks: u32,
-    pub segments: u32,
-    pub accesses: Vec<AccessInfo>,
-    pub lengths: Vec<LengthInfo>,
-    pub buffers: Vec<BufferInfo>,
-    pub shared: Vec<SharedVar>,
-    pub shared_bytes: u32,
-    pub shared_grain: u32,
-    /// A storage atomic whose result is used, or that does not commute: order shows in the result.
-    pub ordered_atomics: bool,
-    pub uses_subgroups: bool,
-}
 
 /// A place that a pointer designates.
 #[derive(Debug, Clone)]
@@ -556,186 +481,5 @@ impl<'a> Lowerer<'a> {
         }
         self.span = call_span;
         Ok(())
-    }
-
-    fn entry(&mut self, ep: &'a naga::EntryPoint, info: &'a naga::valid::FunctionInfo) -> Result<(), SimError> {
-        self.segment();
-        // Private variables belong to each invocation: registers, set at the start.
-        for (h, var) in self.module.global_variables.iter() {
-            if var.space != AddressSpace::Private || !self.globals.contains_key(&h) {
-                continue;
-            }
-            let Some(Place::Var { base, end, .. }) = self.globals.get(&h).cloned() else { continue };
-            let init = match var.init {
-                Some(e) => self.global_value(e)?,
-                None => vec![self.constant(0); (end - base) as usize],
-            };
-            for (d, a) in (base..end).zip(init) {
-                self.push(Op::Set { d, a }, Class::Free, 0);
-            }
-        }
-        let mut args = Vec::new();
-        for arg in &ep.function.arguments {
-            let mut regs = Vec::new();
-            match (&arg.binding, &self.module.types[arg.ty].inner) {
-                (Some(b), _) => self.builtin(b, &mut regs)?,
-                (None, TypeInner::Struct { members, .. }) => {
-                    for m in members {
-                        match &m.binding {
-                            Some(b) => self.builtin(b, &mut regs)?,
-                            None => return self.unsupported("an entry point argument without @builtin"),
-                        }
-                    }
-                }
-                _ => return self.unsupported("an entry point argument without @builtin"),
-            }
-            args.push(Val::Regs(regs, NONE));
-        }
-        self.push_frame(&ep.function, info, args, false)?;
-        self.block(&ep.function.body)?;
-        self.join_here();
-        self.push(Op::End, Class::Free, 0);
-        Ok(())
-    }
-
-    fn builtin(&mut self, binding: &naga::Binding, regs: &mut Vec<Reg>) -> Result<(), SimError> {
-        let naga::Binding::BuiltIn(b) = binding else {
-            return self.unsupported("@location on a compute entry point");
-        };
-        use naga::BuiltIn as B;
-        let size = self.workgroup_size;
-        match b {
-            B::GlobalInvocationId => regs.extend((0..3).map(|i| self.fixed(Fixed::GlobalId(i)))),
-            B::LocalInvocationId => regs.extend((0..3).map(|i| self.fixed(Fixed::LocalId(i)))),
-            B::WorkGroupId => regs.extend((0..3).map(|i| self.fixed(Fixed::WorkgroupId(i)))),
-            B::NumWorkGroups => regs.extend((0..3).map(|i| self.fixed(Fixed::NumWorkgroups(i)))),
-            B::WorkGroupSize => regs.extend(size.map(|s| self.constant(s))),
-            B::LocalInvocationIndex => regs.push(self.fixed(Fixed::LocalIndex)),
-            B::NumSubgroups => regs.push(self.fixed(Fixed::NumSubgroups)),
-            B::SubgroupId => regs.push(self.fixed(Fixed::SubgroupId)),
-            B::SubgroupSize => regs.push(self.fixed(Fixed::SubgroupSize)),
-            B::SubgroupInvocationId => regs.push(self.fixed(Fixed::SubgroupLane)),
-            other => return self.unsupported(format!("@builtin {other:?}")),
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Code {
-        let base = self.code.registers;
-        self.code.fixed_base = base;
-        self.code.registers = base + self.code.fixed.len() as u32;
-        let fix = |r: &mut Reg| {
-            if *r != NONE && *r & FIXED != 0 {
-                *r = base + (*r & !FIXED);
-            }
-        };
-        for op in &mut self.code.ops {
-            visit(op, &fix);
-        }
-        let mems = self.code.mems.iter_mut().chain(self.code.atomics.iter_mut().map(|a| &mut a.mem));
-        for m in mems {
-            fix(&mut m.dynamic);
-            m.regs.iter_mut().for_each(fix);
-        }
-        for a in &mut self.code.atomics {
-            [&mut a.value, &mut a.compare, &mut a.d, &mut a.exchanged].into_iter().for_each(fix);
-        }
-        for i in &mut self.code.indexes {
-            [&mut i.d, &mut i.base, &mut i.index].into_iter().for_each(fix);
-        }
-        for o in &mut self.code.overflows {
-            fix(&mut o.a);
-            fix(&mut o.b);
-        }
-        for s in &mut self.code.subgroups {
-            [&mut s.d, &mut s.a, &mut s.index].into_iter().for_each(fix);
-        }
-        self.code
-    }
-}
-
-fn visit(op: &mut Op, f: &impl Fn(&mut Reg)) {
-    match op {
-        Op::Bin { d, a, b, .. } => [d, a, b].into_iter().for_each(f),
-        Op::Un { d, a, .. } | Op::Copy { d, a } | Op::Set { d, a } => [d, a].into_iter().for_each(f),
-        Op::Tern { d, a, b, c, .. } => [d, a, b, c].into_iter().for_each(f),
-        Op::InsertBits { d, a, b, c, n } => [d, a, b, c, n].into_iter().for_each(f),
-        Op::GetAt { d, base, index, .. } => [d, base, index].into_iter().for_each(f),
-        Op::SetAt { base, index, a, .. } => [base, index, a].into_iter().for_each(f),
-        Op::If { cond, .. } | Op::BreakIf { cond, .. } => f(cond),
-        Op::Case { sel, .. } => f(sel),
-        _ => {}
-    }
-}
-
-fn float_class(kind: Kind) -> Class {
-    if kind == Kind::F16 { Class::F16 } else { Class::F32 }
-}
-
-fn half_result(f: Bin, kind: Kind) -> bool {
-    use Bin::*;
-    kind == Kind::F16 && matches!(f, AddF | SubF | MulF | DivF | RemF | Atan2 | Pow | Step | Ldexp)
-}
-
-/// Does the result of an f16 operation need rounding (is it not exact).
-fn rounds(f: Un) -> bool {
-    use Un::*;
-    matches!(
-        f,
-        Fract
-            | Sqrt
-            | InverseSqrt
-            | Exp
-            | Exp2
-            | Log
-            | Log2
-            | Sin
-            | Cos
-            | Tan
-            | Sinh
-            | Cosh
-            | Tanh
-            | Asin
-            | Acos
-            | Atan
-            | Asinh
-            | Acosh
-            | Atanh
-            | Radians
-            | Degrees
-            | U32ToF32
-            | I32ToF32
-    )
-}
-
-fn float_result(f: Un) -> bool {
-    rounds(f)
-}
-
-fn bin_class(f: Bin, kind: Kind) -> (Class, u8) {
-    use Bin::*;
-    match f {
-        AddF | SubF | MulF => (float_class(kind), 1),
-        DivF | RemF => (Class::Special, 1),
-        Atan2 | Pow => (Class::Special, 1),
-        EqF | NeF | LtF | LeF | MinF | MaxF | Step | Ldexp => (float_class(kind), 0),
-        Pack2x16Snorm | Pack2x16Unorm | Pack2x16Float => (Class::Convert, 0),
-        _ => (Class::Integer, 0),
-    }
-}
-
-fn un_class(f: Un, kind: Kind) -> (Class, u8) {
-    use Un::*;
-    match f {
-        NegF | AbsF | SignF | Saturate | IsNan | IsInf => (float_class(kind), 0),
-        Ceil | Floor | Round | Trunc => (float_class(kind), 0),
-        Fract => (float_class(kind), 1),
-        Sqrt | InverseSqrt | Exp | Exp2 | Log | Log2 | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan
-        | Asinh | Acosh | Atanh => (Class::Special, 1),
-        Radians | Degrees => (float_class(kind), 1),
-        NegI | NotI | NotB | AbsS | SignS | CountOnes | LeadingZeros | TrailingZeros | ReverseBits | FirstTrailing
-        | FirstLeadingU | FirstLeadingS => (Class::Integer, 0),
-        RoundF16 => (Class::Free, 0),
-        _ => (Class::Convert, 0),
     }
 }
