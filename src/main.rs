@@ -43,6 +43,8 @@ enum Verb {
         after_help = "Examples:\n  gpu-ladder check blur.wgsl --groups 16,16,1 --buffer 0=65536xf32 --buffer 1=65536xf32 --buffer 2=u32:256,256\n  gpu-ladder check sort.wgsl --config sort.toml --format json"
     )]
     Check(cli::check::CheckArguments),
+    /// Print a kept run (`run --format json`) in another format.
+    Report(cli::report::ReportArguments),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => cli::run::run(&arguments),
         Verb::Explain(arguments) => cli::explain::explain(&arguments),
         Verb::Check(arguments) => cli::check::check(&arguments),
+        Verb::Report(arguments) => cli::report::report(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -179,6 +179,20 @@ impl Expected {
         }
     }
 
+    /// How far a correct kernel may be from the right value of an element: 0 where bits are compared,
+    /// `None` where that element is not compared by itself.
+    pub fn bound(&self, matrix: u64, row: u64, col: u64) -> Option<f64> {
+        match &self.content {
+            Content::Bits { .. } => Some(0.0),
+            Content::Bounded { bounds, .. } => {
+                bounds.get(((matrix * self.shape.rows + row) * self.shape.cols + col) as usize).copied()
+            }
+            Content::Sampled { entries, .. } => {
+                entries.iter().find(|e| (e.matrix, e.row, e.col) == (matrix, row, col)).map(|e| e.bound)
+            }
+        }
+    }
+
     /// Compares a buffer that was poisoned with `poison` before the kernel ran: guard, output, guard.
     ///
     /// # Errors

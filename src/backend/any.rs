@@ -9,17 +9,30 @@ macro_rules! any_backend {
         /// A backend chosen at run time.
         #[non_exhaustive]
         #[allow(missing_docs)]
-        pub enum Any { $($(#[$feature])* $name($module::$backend),)* }
+        pub enum Any {
+            $($(#[$feature])* $name($module::$backend),)*
+            /// Cannot exist; it makes a build without any backend compile.
+            #[doc(hidden)]
+            None(std::convert::Infallible),
+        }
 
         /// A buffer of the backend behind an [`Any`].
         #[non_exhaustive]
         #[allow(missing_docs)]
-        pub enum AnyBuffer { $($(#[$feature])* $name(<$module::$backend as Backend>::Buffer),)* }
+        pub enum AnyBuffer {
+            $($(#[$feature])* $name(<$module::$backend as Backend>::Buffer),)*
+            #[doc(hidden)]
+            None(std::convert::Infallible),
+        }
 
         /// A kernel of the backend behind an [`Any`].
         #[non_exhaustive]
         #[allow(missing_docs)]
-        pub enum AnyKernel { $($(#[$feature])* $name(<$module::$backend as Backend>::Kernel),)* }
+        pub enum AnyKernel {
+            $($(#[$feature])* $name(<$module::$backend as Backend>::Kernel),)*
+            #[doc(hidden)]
+            None(std::convert::Infallible),
+        }
 
         impl Any {
             /// Opens the backend called `name`.
@@ -45,18 +58,30 @@ macro_rules! any_backend {
             }
 
             fn device(&self) -> &Device {
-                match self { $($(#[$feature])* Any::$name(b) => b.device(),)* }
+                match self {
+                    $($(#[$feature])* Any::$name(b) => b.device(),)*
+                    Any::None(never) => match *never {},
+                }
             }
 
             async fn compile(&self, program: &Program) -> Result<AnyKernel> {
-                match self { $($(#[$feature])* Any::$name(b) => Ok(AnyKernel::$name(b.compile(program).await?)),)* }
+                let _ = program;
+                match self {
+                    $($(#[$feature])* Any::$name(b) => Ok(AnyKernel::$name(b.compile(program).await?)),)*
+                    Any::None(never) => match *never {},
+                }
             }
 
             async fn alloc(&self, bytes: u64) -> Result<AnyBuffer> {
-                match self { $($(#[$feature])* Any::$name(b) => Ok(AnyBuffer::$name(b.alloc(bytes).await?)),)* }
+                let _ = bytes;
+                match self {
+                    $($(#[$feature])* Any::$name(b) => Ok(AnyBuffer::$name(b.alloc(bytes).await?)),)*
+                    Any::None(never) => match *never {},
+                }
             }
 
             async fn upload(&self, buffer: &AnyBuffer, offset: u64, bytes: &[u8]) -> Result<()> {
+                let _ = (offset, bytes);
                 match (self, buffer) {
                     $($(#[$feature])* (Any::$name(b), AnyBuffer::$name(buffer)) => b.upload(buffer, offset, bytes).await,)*
                     #[allow(unreachable_patterns)]
@@ -65,6 +90,7 @@ macro_rules! any_backend {
             }
 
             async fn fill(&self, buffer: &AnyBuffer, offset: u64, len: u64, word: u32) -> Result<()> {
+                let _ = (offset, len, word);
                 match (self, buffer) {
                     $($(#[$feature])* (Any::$name(b), AnyBuffer::$name(buffer)) => b.fill(buffer, offset, len, word).await,)*
                     #[allow(unreachable_patterns)]
@@ -73,6 +99,7 @@ macro_rules! any_backend {
             }
 
             async fn download(&self, buffer: &AnyBuffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+                let _ = (offset, &bytes);
                 match (self, buffer) {
                     $($(#[$feature])* (Any::$name(b), AnyBuffer::$name(buffer)) => b.download(buffer, offset, bytes).await,)*
                     #[allow(unreachable_patterns)]
@@ -81,15 +108,18 @@ macro_rules! any_backend {
             }
 
             fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
+                let _ = launches;
                 match self {
                     $($(#[$feature])* Any::$name(b) => {
                         let inner = launches.iter().map($module::unwrap_launch).collect::<Result<Vec<_>>>()?;
                         b.launch(&inner)
                     })*
+                    Any::None(never) => match *never {},
                 }
             }
 
             async fn time(&self, works: &[&[Launch<'_, Self>]]) -> Result<Vec<f64>> {
+                let _ = works;
                 match self {
                     $($(#[$feature])* Any::$name(b) => {
                         let inner = works
@@ -99,6 +129,7 @@ macro_rules! any_backend {
                         let slices: Vec<&[Launch<'_, $module::$backend>]> = inner.iter().map(Vec::as_slice).collect();
                         b.time(&slices).await
                     })*
+                    Any::None(never) => match *never {},
                 }
             }
 
@@ -111,7 +142,10 @@ macro_rules! any_backend {
             }
 
             fn telemetry(&self) -> Telemetry {
-                match self { $($(#[$feature])* Any::$name(b) => b.telemetry(),)* }
+                match self {
+                    $($(#[$feature])* Any::$name(b) => b.telemetry(),)*
+                    Any::None(never) => match *never {},
+                }
             }
         }
 

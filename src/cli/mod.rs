@@ -3,6 +3,7 @@
 pub mod check;
 pub mod explain;
 pub mod list;
+pub mod report;
 pub mod run;
 
 use clap::Args;

@@ -157,7 +157,7 @@ fn table(rows: &[Row], style: TableStyle) -> String {
             None => problems.push(vec![row.clone()]),
         }
     }
-    problems.iter().map(|rows| problem_table(rows, style.clone())).collect::<Vec<_>>().join("\n")
+    problems.iter().map(|rows| problem_table(rows, style)).collect::<Vec<_>>().join("\n")
 }
 
 /// The ladder, rung by rung, the backends side by side; counters in a table of their own.
@@ -166,7 +166,7 @@ fn problem_table(rows: &[Row], style: TableStyle) -> String {
     let mut notes: Vec<String> = Vec::new();
     let (counted, timed): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.backend == "sim");
     if !timed.is_empty() {
-        text.push_str(&times(&timed, style.clone(), &mut notes));
+        text.push_str(&times(&timed, style, &mut notes));
     }
     if !counted.is_empty() {
         text.push_str(&counters(&counted, style, &mut notes));

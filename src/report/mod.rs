@@ -2,6 +2,8 @@
 
 #[cfg(feature = "report")]
 mod formats;
+#[cfg(feature = "report")]
+pub mod read;
 mod row;
 
 #[cfg(feature = "report")]

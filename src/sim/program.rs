@@ -63,7 +63,7 @@ impl Binding {
         let len = self.len.unwrap_or(size.saturating_sub(self.offset));
         let end = self.offset.checked_add(len).filter(|e| *e <= size && *e <= u64::from(u32::MAX));
         match end {
-            Some(end) if self.offset % 4 == 0 => Ok(self.offset as usize..end as usize),
+            Some(end) if self.offset.is_multiple_of(4) => Ok(self.offset as usize..end as usize),
             _ => Err(SimError::BadView { group: self.group, binding: self.binding, offset: self.offset, len, size }),
         }
     }

@@ -42,10 +42,6 @@ pub fn rounds(f: Un) -> bool {
     )
 }
 
-pub fn float_result(f: Un) -> bool {
-    rounds(f)
-}
-
 pub fn bin_class(f: Bin, kind: Kind) -> (Class, u8) {
     use Bin::*;
     match f {

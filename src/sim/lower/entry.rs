@@ -3,7 +3,11 @@
 use super::*;
 
 impl<'a> Lowerer<'a> {
-    pub(super) fn entry(&mut self, ep: &'a naga::EntryPoint, info: &'a naga::valid::FunctionInfo) -> Result<(), SimError> {
+    pub(super) fn entry(
+        &mut self,
+        ep: &'a naga::EntryPoint,
+        info: &'a naga::valid::FunctionInfo,
+    ) -> Result<(), SimError> {
         self.segment();
         // Private variables belong to each invocation: registers, set at the start.
         for (h, var) in self.module.global_variables.iter() {

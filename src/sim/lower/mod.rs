@@ -20,7 +20,7 @@ use super::code::*;
 use super::error::SimError;
 use super::exec::lanes;
 use super::source::{Source, Span};
-use class::{bin_class, float_class, float_result, half_result, rounds, un_class};
+use class::{bin_class, float_class, half_result, rounds, un_class};
 pub use compiled::{AccessInfo, AccessOp, BufferInfo, Code, LengthInfo, SharedVar};
 use facts::Facts;
 use naga::{AddressSpace, Expression, Function, Handle, TypeInner};
@@ -281,7 +281,7 @@ impl<'a> Lowerer<'a> {
         if let Some(x) = self.known(a) {
             let r = lanes::un(f, &[x; LANES]);
             if !(f32::from_bits(r[0]).is_nan() && kind.is_float()) {
-                let r = if kind == Kind::F16 && float_result(f) { lanes::un(Un::RoundF16, &r) } else { r };
+                let r = if kind == Kind::F16 && rounds(f) { lanes::un(Un::RoundF16, &r) } else { r };
                 return self.constant(r[0]);
             }
         }

@@ -1,0 +1,74 @@
+//! Rows back from their JSON document, so that a table can be printed from a kept run.
+
+use super::{Cell, Row};
+use crate::error::{Error, Result};
+use serde_json::Value;
+
+/// The rows of a document that [`FORMATS`](super::FORMATS)' `json` wrote. Simulator counters are not read back.
+///
+/// # Errors
+/// [`Error::File`] naming `path` for text that is no such document.
+pub fn rows(path: &str, text: &str) -> Result<Vec<Row>> {
+    let wrong = |problem: String| Error::File { path: path.into(), problem };
+    let document: Value = serde_json::from_str(text).map_err(|e| wrong(format!("not JSON: {e}")))?;
+    if document["schema"] != "gpu-ladder/rows" {
+        return Err(wrong("not a report of this tool: its schema is not gpu-ladder/rows".into()));
+    }
+    let list = document["rows"].as_array().ok_or_else(|| wrong("it has no rows".into()))?;
+    list.iter().map(|row| one(row).ok_or_else(|| wrong(format!("a row lacks a field: {row}")))).collect()
+}
+
+fn one(row: &Value) -> Option<Row> {
+    let text = |name: &str| row[name].as_str().map(str::to_string);
+    let number = |name: &str| row[name].as_f64();
+    let op = text("op")?;
+    let dims = crate::op::find(&op).ok()?.dims().iter().map(|name| Some((*name, row[*name].as_u64()?)));
+    let reason = text("reason").unwrap_or_default();
+    let cell = match row["verdict"].as_str()? {
+        "verified" => Cell::Verified { coverage: text("coverage").unwrap_or_default() },
+        "wrong" => Cell::Wrong(reason),
+        "absent" => Cell::Absent(reason),
+        _ => Cell::Failed(reason),
+    };
+    Some(Row {
+        dims: dims.collect::<Option<_>>()?,
+        op,
+        rung: text("rung")?,
+        idea: String::new(),
+        backend: text("backend")?,
+        device: text("device")?,
+        driver: text("driver")?,
+        api: text("api").unwrap_or_default(),
+        software_adapter: row["software_adapter"].as_bool()?,
+        element: text("element")?,
+        batch: row["batch"].as_u64()?,
+        cell,
+        input: text("input"),
+        seed: row["seed"].as_u64(),
+        commit: text("commit"),
+        clock: match row["clock"].as_str() {
+            Some("device") => Some("device"),
+            Some("host") => Some("host"),
+            _ => None,
+        },
+        cache_policy: text("cache_policy"),
+        samples: row["samples"].as_u64().map(|n| n as usize),
+        median_ms: number("median_ms"),
+        p05_ms: number("p05_ms"),
+        p95_ms: number("p95_ms"),
+        median_low_ms: number("median_low_ms"),
+        median_high_ms: number("median_high_ms"),
+        gbps: number("gbps"),
+        tflops: number("tflops"),
+        share_of_copy: number("share_of_copy"),
+        speedup_over_first: number("speedup_over_first"),
+        share_of_data_sheet: number("share_of_data_sheet"),
+        sm_clock_mhz: row["sm_clock_mhz"].as_u64().map(|n| n as u32),
+        power_w: number("power_w"),
+        throttled: row["throttled"].as_bool(),
+        floor_us: number("floor_us"),
+        near_floor: row["near_floor"].as_bool(),
+        drift: number("drift"),
+        counters: None,
+    })
+}
