@@ -8,7 +8,8 @@ use crate::element::Element;
 use crate::op::Shape;
 use rayon::prelude::*;
 use std::fmt;
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of guard before and after an output; a multiple of every binding alignment.
 pub const GUARD: u64 = 256;
@@ -50,11 +51,12 @@ pub struct Projection {
     pub rows: Vec<(f64, f64)>,
 }
 
-type RowBits = Box<dyn Fn(u64, u64, &mut [u8]) + Send + Sync>;
+/// Writes the right bytes of some consecutive rows of a matrix.
+type RowsOfBits = Box<dyn Fn(u64, Range<u64>, &mut [u8]) + Send + Sync>;
 
 enum Content {
-    /// The bytes of a row, bit for bit; all rows together once they have been asked for.
-    Bits { row: RowBits, all: OnceLock<Vec<u8>> },
+    /// Every bit: how to make rows, and all rows together once they have been asked for.
+    Bits { rows: RowsOfBits, all: OnceLock<Arc<Vec<u8>>> },
     /// Every element, in row order, with its bound.
     Bounded { values: Vec<f64>, bounds: Vec<f64> },
     /// Some elements, and every row through a projection.
@@ -155,9 +157,19 @@ impl fmt::Display for Mismatch {
 }
 
 impl Expected {
-    /// Bit equality; `row(matrix, row, bytes)` writes the right bytes of a row.
-    pub fn bits(shape: Shape, element: Element, row: impl Fn(u64, u64, &mut [u8]) + Send + Sync + 'static) -> Self {
-        Expected { shape, element, content: Content::Bits { row: Box::new(row), all: OnceLock::new() } }
+    /// Bit equality; `rows(matrix, range, bytes)` writes the right bytes of a range of rows.
+    pub fn bits(
+        shape: Shape,
+        element: Element,
+        rows: impl Fn(u64, Range<u64>, &mut [u8]) + Send + Sync + 'static,
+    ) -> Self {
+        Expected { shape, element, content: Content::Bits { rows: Box::new(rows), all: OnceLock::new() } }
+    }
+
+    /// Bit equality with packed bytes that exist already.
+    pub fn bytes(shape: Shape, element: Element, bytes: Arc<Vec<u8>>) -> Self {
+        let all = OnceLock::from(bytes);
+        Expected { shape, element, content: Content::Bits { rows: Box::new(|_, _, _| {}), all } }
     }
 
     /// Every element with its bound, in row order.
@@ -224,21 +236,27 @@ impl Expected {
         Ok(self.coverage())
     }
 
-    fn every_row(&self, fill: &RowBits) -> Vec<u8> {
+    fn every_row(&self, rows: &RowsOfBits) -> Vec<u8> {
+        /// Rows made at a time: enough that a transposed read uses whole cache lines.
+        const ROWS: u64 = 64;
         let row_bytes = (self.shape.cols * self.element.size()) as usize;
         let mut all = vec![0; self.shape.len() as usize * self.element.size() as usize];
-        all.par_chunks_exact_mut(row_bytes).enumerate().for_each(|(line, bytes)| {
-            fill(line as u64 / self.shape.rows, line as u64 % self.shape.rows, bytes);
-        });
+        let matrix_bytes = row_bytes * self.shape.rows as usize;
+        for (matrix, bytes) in all.chunks_exact_mut(matrix_bytes).enumerate() {
+            bytes.par_chunks_mut(row_bytes * ROWS as usize).enumerate().for_each(|(part, bytes)| {
+                let first = part as u64 * ROWS;
+                rows(matrix as u64, first..first + (bytes.len() / row_bytes) as u64, bytes);
+            });
+        }
         all
     }
 
     fn wrong_in_row(&self, matrix: u64, row: u64, got: &[u8]) -> (u64, Option<u64>) {
         let size = self.element.size() as usize;
         match &self.content {
-            Content::Bits { row: fill, all } => {
+            Content::Bits { rows, all } => {
                 // Every rung is compared with the same output, several times: it is made once.
-                let all = all.get_or_init(|| self.every_row(fill));
+                let all = all.get_or_init(|| Arc::new(self.every_row(rows)));
                 let start = (matrix * self.shape.rows + row) as usize * got.len();
                 let right = &all[start..start + got.len()];
                 if right == got {
@@ -328,10 +346,9 @@ impl Expected {
             return Mismatch::Unwritten { at, count };
         }
         let expected = match &self.content {
-            Content::Bits { row: fill, .. } => {
-                let mut row = vec![0; self.shape.cols as usize * size];
-                fill(at.0, at.1, &mut row);
-                hex(&row[at.2 as usize * size..][..size])
+            Content::Bits { all, .. } => {
+                let index = ((at.0 * self.shape.rows + at.1) * self.shape.cols + at.2) as usize * size;
+                all.get().map(|all| hex(&all[index..index + size])).unwrap_or_default()
             }
             Content::Bounded { values, bounds } => {
                 let index = ((at.0 * self.shape.rows + at.1) * self.shape.cols + at.2) as usize;

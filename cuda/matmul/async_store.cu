@@ -37,6 +37,9 @@
 #ifndef RASTER
 #define RASTER 8  // cluster rows per group: consecutive tiles form squares that fit in L2
 #endif
+#ifndef STORE_BUFFERS
+#define STORE_BUFFERS 2  // 128-byte wide parts of C that a warp packs before it asks for their stores
+#endif
 #ifndef PRODUCER_REGISTERS
 #define PRODUCER_REGISTERS 24
 #endif
@@ -61,7 +64,6 @@
 #define BOX_BYTES (BOX * BLOCK_K * ELEMENT_BYTES)
 #define WARP_ROWS 16                              // rows of C one warp holds
 #define STORE_BYTES (WARP_ROWS * LINE_BYTES)      // one bulk store
-#define STORE_BUFFERS 2
 #define STORE_COLUMNS (OUTPUT_F32 ? 32 : 64)      // 128 bytes of C
 #define STORE_ALIGNMENT (OUTPUT_F32 ? 4 : 8)      // 16 bytes of C
 #define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + CONSUMERS * 4 * STORE_BUFFERS * STORE_BYTES + 2 * STAGES * 8)

@@ -11,10 +11,10 @@
 #define TRANSPOSE_B 0  // 1: b is stored n x k
 #endif
 #ifndef VECTOR_A
-#define VECTOR_A 1  // 1: a, a_ld, a_stride are aligned to 16 bytes (used with TRANSPOSE_A)
+#define VECTOR_A 1  // 1: a, a_ld, a_stride are aligned to 16 bytes and m is a multiple of 4 (used with TRANSPOSE_A)
 #endif
 #ifndef VECTOR_B
-#define VECTOR_B 1  // the same for b (used without TRANSPOSE_B)
+#define VECTOR_B 1  // the same for b and n (used without TRANSPOSE_B)
 #endif
 #ifndef VECTOR_C
 #define VECTOR_C 1

@@ -111,18 +111,19 @@ __device__ __forceinline__ void copy_4(unsigned int target, const float* source,
 // Beyond the last k zeros arrive; beyond the last i the last one is repeated, since those results are never stored.
 template <bool K_CONTIGUOUS, unsigned int EXTENT>
 __device__ __forceinline__ void copy_tile(unsigned int stage, const float* operand, unsigned int ld, unsigned int first, unsigned int extent, unsigned int first_k, unsigned int k_extent, unsigned int thread) {
-    constexpr unsigned int LANES_K = K_CONTIGUOUS ? 8 : 1, LANES_I = PRODUCERS / LANES_K;  // 8 k x 4 rows per warp read 32 bytes of each row
-    const unsigned int k_in = thread % LANES_K, i_in = thread / LANES_K;
+    constexpr unsigned int LANES_K = K_CONTIGUOUS ? 8 : EXTENT < PRODUCERS ? PRODUCERS / EXTENT : 1;  // 8 k x 4 rows per warp read 32 bytes of each row
+    constexpr unsigned int LANES_I = PRODUCERS / LANES_K;
+    const unsigned int k_in = K_CONTIGUOUS ? thread % LANES_K : thread / LANES_I, i_in = K_CONTIGUOUS ? thread / LANES_K : thread % LANES_I;
     const unsigned int target = stage + (k_in * (EXTENT + PAD) + i_in) * FLOAT;
     const unsigned int k_left = k_extent - first_k > k_in ? k_extent - first_k - k_in : 0;
 #pragma unroll 4
     for (unsigned int g = 0; g < EXTENT; g += LANES_I) {
         const size_t i = min(first + i_in + g, extent - 1);
-        const float* source = operand + (K_CONTIGUOUS ? i * ld + first_k + k_in : (size_t)first_k * ld + i);
+        const float* source = operand + (K_CONTIGUOUS ? i * ld + first_k + k_in : (size_t)(first_k + k_in) * ld + i);
 #pragma unroll
         for (unsigned int kk = 0; kk < BLOCK_K; kk += LANES_K) {
             copy_4(target + (kk * (EXTENT + PAD) + g) * FLOAT, source, kk < k_left ? FLOAT : 0);
-            source += K_CONTIGUOUS ? LANES_K : ld;
+            source += K_CONTIGUOUS ? LANES_K : (size_t)LANES_K * ld;
         }
     }
 }

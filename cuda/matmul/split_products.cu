@@ -11,7 +11,7 @@
 #define PARTS (BF16 ? 3 : 2)
 #endif
 #ifndef PROMOTE_K
-#define PROMOTE_K 32  // products along k between two additions to the f32 sums: the tensor cores truncate, these additions round
+#define PROMOTE_K 64  // products along k between two additions to the f32 sums: the tensor cores truncate, these additions round
 #endif
 #define OUTPUT_F32 1
 #ifndef TRANSPOSE_A

@@ -132,7 +132,7 @@ transpose_sheared(const T* __restrict__ input, T* __restrict__ output, const Par
                 e[m] = reinterpret_cast<const T*>(stage)[place[m] + turn * RUN * PER_WORD];
             const unsigned int row = tile_row + first + turn - LINE;   // of the first element; wraps below 0
             if (row < p.rows && p.rows - row >= VECTOR) {
-                *reinterpret_cast<uint4*>(start + row) = packed(e);
+                __stcs(reinterpret_cast<uint4*>(start + row), packed(e));   // streaming: nothing here reads the output again
             } else {
                 #pragma unroll
                 for (unsigned int m = 0; m < VECTOR; m++)

@@ -61,7 +61,15 @@ fn matmul_tiled_2d(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoc
     let row = thread / (BLOCK_N / COLS) * ROWS;  // first of this thread's rows and columns, within the block
     let col = thread % (BLOCK_N / COLS) * COLS;
 
-    var sums: array<array<f32, COLS>, ROWS>;  // ROWS x COLS
+    // sums: row r of this thread's 8, columns 0-3 and 4-7. Named, since an array that a loop indexes may end up in memory.
+    var c0_0: vec4<f32>; var c0_1: vec4<f32>;
+    var c1_0: vec4<f32>; var c1_1: vec4<f32>;
+    var c2_0: vec4<f32>; var c2_1: vec4<f32>;
+    var c3_0: vec4<f32>; var c3_1: vec4<f32>;
+    var c4_0: vec4<f32>; var c4_1: vec4<f32>;
+    var c5_0: vec4<f32>; var c5_1: vec4<f32>;
+    var c6_0: vec4<f32>; var c6_1: vec4<f32>;
+    var c7_0: vec4<f32>; var c7_1: vec4<f32>;
     for (var first = 0u; first < p.k; first += BLOCK_K) {
         for (var i = thread; i < BLOCK_M * BLOCK_K; i += THREADS) {
             a_tile[i / BLOCK_K][i % BLOCK_K] = element_a(block_row + i / BLOCK_K, first + i % BLOCK_K);
@@ -71,26 +79,49 @@ fn matmul_tiled_2d(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoc
         }
         workgroupBarrier();  // waits for both tiles: an invocation reads what others fetched
         for (var k = 0u; k < BLOCK_K; k++) {
-            var a_part: array<f32, ROWS>;  // ROWS rows of one k
-            var b_part: array<f32, COLS>;  // COLS columns of one k
-            for (var i = 0u; i < ROWS; i++) {
-                a_part[i] = a_tile[row + i][k];
-            }
-            for (var j = 0u; j < COLS; j++) {
-                b_part[j] = b_tile[k][col + j];
-            }
-            for (var i = 0u; i < ROWS; i++) {
-                for (var j = 0u; j < COLS; j++) {
-                    sums[i][j] = fma(a_part[i], b_part[j], sums[i][j]);
-                }
-            }
+            let b0 = vec4<f32>(b_tile[k][col], b_tile[k][col + 1u], b_tile[k][col + 2u], b_tile[k][col + 3u]);
+            let b1 = vec4<f32>(b_tile[k][col + 4u], b_tile[k][col + 5u], b_tile[k][col + 6u], b_tile[k][col + 7u]);
+            let a0 = a_tile[row][k];
+            c0_0 = fma(vec4<f32>(a0), b0, c0_0); c0_1 = fma(vec4<f32>(a0), b1, c0_1);
+            let a1 = a_tile[row + 1u][k];
+            c1_0 = fma(vec4<f32>(a1), b0, c1_0); c1_1 = fma(vec4<f32>(a1), b1, c1_1);
+            let a2 = a_tile[row + 2u][k];
+            c2_0 = fma(vec4<f32>(a2), b0, c2_0); c2_1 = fma(vec4<f32>(a2), b1, c2_1);
+            let a3 = a_tile[row + 3u][k];
+            c3_0 = fma(vec4<f32>(a3), b0, c3_0); c3_1 = fma(vec4<f32>(a3), b1, c3_1);
+            let a4 = a_tile[row + 4u][k];
+            c4_0 = fma(vec4<f32>(a4), b0, c4_0); c4_1 = fma(vec4<f32>(a4), b1, c4_1);
+            let a5 = a_tile[row + 5u][k];
+            c5_0 = fma(vec4<f32>(a5), b0, c5_0); c5_1 = fma(vec4<f32>(a5), b1, c5_1);
+            let a6 = a_tile[row + 6u][k];
+            c6_0 = fma(vec4<f32>(a6), b0, c6_0); c6_1 = fma(vec4<f32>(a6), b1, c6_1);
+            let a7 = a_tile[row + 7u][k];
+            c7_0 = fma(vec4<f32>(a7), b0, c7_0); c7_1 = fma(vec4<f32>(a7), b1, c7_1);
         }
         workgroupBarrier();  // waits until all have read: the next step overwrites the tiles
     }
 
-    for (var i = 0u; i < ROWS; i++) {
-        for (var j = 0u; j < COLS; j++) {
-            store(block_row + row + i, block_col + col + j, sums[i][j]);
-        }
-    }
+    store_quad(block_row + row, block_col + col, c0_0);
+    store_quad(block_row + row, block_col + col + COLS / 2u, c0_1);
+    store_quad(block_row + row + 1u, block_col + col, c1_0);
+    store_quad(block_row + row + 1u, block_col + col + COLS / 2u, c1_1);
+    store_quad(block_row + row + 2u, block_col + col, c2_0);
+    store_quad(block_row + row + 2u, block_col + col + COLS / 2u, c2_1);
+    store_quad(block_row + row + 3u, block_col + col, c3_0);
+    store_quad(block_row + row + 3u, block_col + col + COLS / 2u, c3_1);
+    store_quad(block_row + row + 4u, block_col + col, c4_0);
+    store_quad(block_row + row + 4u, block_col + col + COLS / 2u, c4_1);
+    store_quad(block_row + row + 5u, block_col + col, c5_0);
+    store_quad(block_row + row + 5u, block_col + col + COLS / 2u, c5_1);
+    store_quad(block_row + row + 6u, block_col + col, c6_0);
+    store_quad(block_row + row + 6u, block_col + col + COLS / 2u, c6_1);
+    store_quad(block_row + row + 7u, block_col + col, c7_0);
+    store_quad(block_row + row + 7u, block_col + col + COLS / 2u, c7_1);
+}
+
+fn store_quad(row: u32, col: u32, sums: vec4<f32>) {
+    store(row, col, sums.x);
+    store(row, col + 1u, sums.y);
+    store(row, col + 2u, sums.z);
+    store(row, col + 3u, sums.w);
 }

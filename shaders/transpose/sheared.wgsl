@@ -8,7 +8,7 @@
 const ELEMENT_BYTES: u32 = 4u;
 const TILE_ROWS: u32 = 64u;
 const RUN: u32 = 32u;                              // words of a staged row
-const DEPTH: u32 = 5u;                             // staged rows that a warp loads before it stores them
+const DEPTH: u32 = 9u;                             // staged rows that a warp loads before it stores them
 const THREADS: u32 = 256u;
 const WARP: u32 = 32u;                             // invocations that share a staged row; no subgroup operation is used
 const WARPS: u32 = THREADS / WARP;

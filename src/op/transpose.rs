@@ -173,10 +173,15 @@ impl Op for Transpose {
         let input = Arc::clone(&inputs[0]);
         let (from, to) = sides(problem);
         let size = problem.element.size() as usize;
-        Ok(Expected::bits(to, problem.element, move |matrix, row, out| {
-            for (col, element) in out.chunks_exact_mut(size).enumerate() {
-                let at = from.index(matrix, col as u64, row) as usize * size;
-                element.copy_from_slice(&input[at..at + size]);
+        Ok(Expected::bits(to, problem.element, move |matrix, rows, out| {
+            let row_bytes = from.rows as usize * size;
+            for col in 0..from.rows {
+                let first = from.index(matrix, col, rows.start) as usize * size;
+                let run = &input[first..first + (rows.end - rows.start) as usize * size];
+                for (row, element) in run.chunks_exact(size).enumerate() {
+                    let at = row * row_bytes + col as usize * size;
+                    out[at..at + size].copy_from_slice(element);
+                }
             }
         }))
     }

@@ -175,9 +175,9 @@ fn wavefronts(machine: &Machine, address: &Lanes, mask: u32, offset: u32, size: 
     let (mut total, mut ideal) = (0, 0);
     for first in (0..machine.warp as usize).step_by(lanes) {
         let mut wanted: Vec<u32> = Vec::new();
-        for i in first..(first + lanes).min(LANES) {
+        for (i, a) in address.iter().enumerate().skip(first).take(lanes) {
             if mask >> i & 1 != 0 {
-                let w = address[i].wrapping_add(offset) / machine.bank_width;
+                let w = a.wrapping_add(offset) / machine.bank_width;
                 wanted.extend((0..words).map(|k| w.wrapping_add(k)));
             }
         }

@@ -114,7 +114,7 @@ impl Gen {
 
     fn fresh(&mut self, prefix: &str) -> String {
         self.names += 1;
-        format!("{prefix}{}", self.names)
+        format!("{prefix}_{}", self.names)
     }
 
     fn declare(&mut self, text: &str, ty: Ty, mutable: bool) {

@@ -20,6 +20,8 @@ pub struct Wgpu {
     pci_bus_id: String,
     faults: Arc<Mutex<Faults>>,
     patterns: Mutex<HashMap<u32, wgpu::Buffer>>,
+    /// What results are read back through, kept for the next one.
+    staging: Mutex<Option<wgpu::Buffer>>,
 }
 
 /// A storage buffer; its size is rounded up to 16 bytes.
@@ -79,6 +81,7 @@ impl Wgpu {
             pci_bus_id: adapter.device_pci_bus_id.clone(),
             faults,
             patterns: Mutex::new(HashMap::new()),
+            staging: Mutex::new(None),
         }
     }
 

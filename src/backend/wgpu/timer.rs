@@ -52,7 +52,7 @@ async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f6
     encoder.resolve_query_set(&set, 0..count, &resolved, 0);
     encoder.copy_buffer_to_buffer(&resolved, 0, &staging, 0, bytes);
     wgpu.queue.submit([encoder.finish()]);
-    wgpu.map(&staging).await?;
+    wgpu.map(&staging, bytes).await?;
     let view = staging.get_mapped_range(..).map_err(|error| Error::device("get_mapped_range", error))?;
     let ticks: Vec<u64> =
         view.chunks_exact(8).map(|b| u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect();

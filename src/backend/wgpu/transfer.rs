@@ -3,6 +3,7 @@
 use super::{Buffer, Wgpu, lock};
 use crate::error::{Error, Result};
 use futures_intrusive::channel::shared::oneshot_channel;
+use rayon::prelude::*;
 
 /// Bytes moved at a time, so that staging memory stays small beside the matrices.
 const CHUNK: u64 = 64 << 20;
@@ -54,37 +55,52 @@ impl Wgpu {
     }
 
     pub(super) async fn read(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        for (index, chunk) in bytes.chunks_mut(CHUNK as usize).enumerate() {
-            self.read_chunk(&buffer.buffer, offset + index as u64 * CHUNK, chunk).await?;
-        }
-        Ok(())
-    }
-
-    async fn read_chunk(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
         if bytes.is_empty() {
             return self.check();
         }
-        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("staging"),
-            size: bytes.len() as u64,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
+        // Taken out while it is used, so that a second reader makes its own.
+        let kept = lock(&self.staging).take();
+        let size = (bytes.len() as u64).min(CHUNK);
+        let staging = kept.filter(|s| s.size() >= size).unwrap_or_else(|| {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("staging"),
+                size,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
         });
+        for (index, chunk) in bytes.chunks_mut(CHUNK as usize).enumerate() {
+            self.read_chunk(&staging, &buffer.buffer, offset + index as u64 * CHUNK, chunk).await?;
+        }
+        lock(&self.staging).replace(staging);
+        Ok(())
+    }
+
+    async fn read_chunk(
+        &self,
+        staging: &wgpu::Buffer,
+        buffer: &wgpu::Buffer,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        /// Bytes that one core copies out of the mapped memory at a time.
+        const PIECE: usize = 1 << 20;
+        let len = bytes.len() as u64;
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
-        encoder.copy_buffer_to_buffer(buffer, offset, &staging, 0, bytes.len() as u64);
+        encoder.copy_buffer_to_buffer(buffer, offset, staging, 0, len);
         self.queue.submit([encoder.finish()]);
-        self.map(&staging).await?;
-        let view = staging.get_mapped_range(..).map_err(|error| Error::device("get_mapped_range", error))?;
-        bytes.copy_from_slice(&view);
+        self.map(staging, len).await?;
+        let view = staging.get_mapped_range(..len).map_err(|error| Error::device("get_mapped_range", error))?;
+        bytes.par_chunks_mut(PIECE).zip(view.par_chunks(PIECE)).for_each(|(to, from)| to.copy_from_slice(from));
         drop(view);
         staging.unmap();
         self.check()
     }
 
     /// Waits until `staging` can be read. Natively this blocks in `poll`; a browser calls back by itself.
-    pub(super) async fn map(&self, staging: &wgpu::Buffer) -> Result<()> {
+    pub(super) async fn map(&self, staging: &wgpu::Buffer, len: u64) -> Result<()> {
         let (sender, receiver) = oneshot_channel();
-        staging.map_async(wgpu::MapMode::Read, .., move |result| {
+        staging.map_async(wgpu::MapMode::Read, ..len, move |result| {
             // The receiver may be gone if its future was dropped; nobody waits then.
             let _ = sender.send(result);
         });

@@ -139,6 +139,8 @@ fn frexp(x: f32) -> (f32, i32) {
 }
 
 /// One-operand operation in every lane.
+// `clamp` would keep a NaN where `max` and `min` give a number.
+#[allow(clippy::manual_clamp)]
 #[inline]
 pub fn un(f: Un, a: &Lanes) -> Lanes {
     match f {
@@ -225,6 +227,8 @@ pub fn un(f: Un, a: &Lanes) -> Lanes {
 }
 
 /// Three-operand operation in every lane.
+// `clamp` would keep a NaN where `max` and `min` give a number.
+#[allow(clippy::manual_clamp)]
 #[inline]
 pub fn tern(f: Tern, a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
     let mut r = [0; LANES];

@@ -88,24 +88,24 @@ impl Worker<'_> {
         }
     }
 
+    /// Reports a race of the access at `lane` and `address`; `write` says of a write whether it
+    /// leaves the value as it was.
     #[cold]
     fn race(
         &mut self,
         w: &Warp,
         m: &MemOp,
         span: Span,
-        lane: usize,
-        address: u32,
+        (lane, address): (usize, u32),
         c: Conflict,
-        write: bool,
-        same: bool,
+        write: Option<bool>,
     ) {
-        let order = match (write, c.read) {
+        let order = match (write.is_some(), c.read) {
             (true, false) => Order::WriteThenWrite,
             (true, true) => Order::ReadThenWrite,
             (false, _) => Order::WriteThenRead,
         };
-        let benign = write && same;
+        let benign = write == Some(true);
         let kind = match (m.space, c.workgroup) {
             (Space::Workgroup, _) => RawKind::SharedRace(order, benign),
             (_, None) => RawKind::StorageRace(order, benign),
@@ -139,7 +139,7 @@ impl Worker<'_> {
                     for cell in address[lane] >> grain..(address[lane] + bytes) >> grain {
                         let (conflict, written) = self.shadow.read(cell as usize, who);
                         if let Some(c) = conflict {
-                            self.race(w, m, span, lane, cell << grain, c, false, false);
+                            self.race(w, m, span, (lane, cell << grain), c, None);
                         }
                         if !written {
                             let mut e = self.event(RawKind::Uninitialized, span, Span::default(), w, 1 << lane);
@@ -159,7 +159,7 @@ impl Worker<'_> {
                     let first = address[lane] >> buffer.grain;
                     for cell in first..first + (bytes >> buffer.grain) {
                         if let Some(c) = shadow.read(cell as usize, me) {
-                            self.race(w, m, span, lane, cell << buffer.grain, c, false, false);
+                            self.race(w, m, span, (lane, cell << buffer.grain), c, None);
                         }
                     }
                 }
@@ -233,7 +233,7 @@ impl Worker<'_> {
                             let grain = self.code.shared_grain;
                             for cell in at >> grain..(at + size) >> grain {
                                 if let Some(conflict) = self.shadow.write(cell as usize, who) {
-                                    self.race(w, m, span, lane, at, conflict, true, updated == word);
+                                    self.race(w, m, span, (lane, at), conflict, Some(updated == word));
                                 }
                             }
                         }
@@ -250,7 +250,7 @@ impl Worker<'_> {
                             let me = Storage::cell(self.workgroup, self.storage_epoch, w.first + lane as u32, m.access);
                             for g in at >> buffer.grain..(at + size) >> buffer.grain {
                                 if let Some(conflict) = shadow.write(g as usize, me) {
-                                    self.race(w, m, span, lane, at, conflict, true, same);
+                                    self.race(w, m, span, (lane, at), conflict, Some(same));
                                 }
                             }
                         }

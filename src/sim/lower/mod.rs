@@ -255,9 +255,9 @@ impl<'a> Lowerer<'a> {
             let r = lanes::bin(f, &[x; LANES], &[y; LANES]);
             let r = if half_result(f, kind) { lanes::un(Un::RoundF16, &r) } else { r };
             // A constant NaN or division by zero stays an operation, so that it is reported.
-            if !(f32::from_bits(r[0]).is_nan() && kind.is_float())
-                && !(y == 0 && matches!(f, Bin::DivU | Bin::DivS | Bin::ModU | Bin::ModS))
-            {
+            let nan = f32::from_bits(r[0]).is_nan() && kind.is_float();
+            let by_zero = y == 0 && matches!(f, Bin::DivU | Bin::DivS | Bin::ModU | Bin::ModS);
+            if !nan && !by_zero {
                 return self.constant(r[0]);
             }
         }
