@@ -66,6 +66,22 @@ pub enum Grid {
         /// The most blocks.
         max: u32,
     },
+    /// One block per `per_block` bytes of the longer of both extents; the batch is the third dimension.
+    LongSideBytes {
+        /// Bytes of a block.
+        per_block: u32,
+    },
+    /// One block per run of whole matrices that `per_block` bytes hold (see [`whole_matrices`]), over the batch.
+    Matrices {
+        /// Bytes of a block.
+        per_block: u32,
+    },
+    /// One block per pair of square tiles that mirror each other at the diagonal, numbered along one
+    /// dimension; the batch is the third.
+    Triangle {
+        /// Rows and columns of a tile.
+        tile: u32,
+    },
     /// This many blocks, whatever the problem.
     Fixed {
         /// The blocks.
@@ -80,6 +96,17 @@ pub enum Grid {
         /// Rows of a tile.
         y: u32,
     },
+}
+
+/// How many whole matrices of `matrix` elements of `element` bytes a block of `per_block` bytes
+/// takes: where it can be, so many that the next block starts at a multiple of 16 bytes.
+pub const fn whole_matrices(per_block: u32, matrix: u64, element: u64) -> u64 {
+    let bytes = matrix.saturating_mul(element);
+    if bytes == 0 {
+        return 1;
+    }
+    let (fit, vector) = (per_block as u64 / bytes, 16 / element);
+    if fit >= vector { fit - fit % vector } else { fit }
 }
 
 /// The size of a workspace buffer.
@@ -228,6 +255,49 @@ pub struct Switch {
     pub values: Cow<'static, [u32]>,
 }
 
+/// A language that kernels are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// CUDA C++ and PTX.
+    Cuda,
+    /// WGSL.
+    Wgsl,
+}
+
+/// What a row says for one language and element width, where kernels are tuned for each: it adds
+/// to the row's constants and takes the place of the only pass's block and grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuning {
+    /// The language.
+    pub language: Language,
+    /// Bytes of an element.
+    pub element_size: u64,
+    /// Further constants of this kernel.
+    pub constants: Cow<'static, [(&'static str, u32)]>,
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of the launch.
+    pub grid: Grid,
+    /// Shared memory of a block that the kernel declares, in bytes.
+    pub static_shared: u32,
+    /// Shared memory of a block that the launch gives (CUDA), in bytes.
+    pub dynamic_shared: u32,
+}
+
+/// What a rung asks of a problem beyond [`Accepts`]: the op's value of a fact, the same as for a
+/// [`Switch`] of that name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Need {
+    /// The only twin that asks it; `None` for both.
+    pub language: Option<Language>,
+    /// The fact.
+    pub fact: Cow<'static, str>,
+    /// The value it must have.
+    pub value: u32,
+    /// What to say where it has not, as a clause.
+    pub because: Cow<'static, str>,
+}
+
 /// A type alias of the WGSL kernel that depends on a switch, since a binding has one type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alias {
@@ -268,6 +338,10 @@ pub struct Rung {
     pub wgsl_element_sizes: Cow<'static, [u64]>,
     /// What it takes beyond packed matrices.
     pub accepts: Accepts,
+    /// What else it asks of a problem.
+    pub needs: Cow<'static, [Need]>,
+    /// What differs by language and element width; empty where nothing does.
+    pub tunings: Cow<'static, [Tuning]>,
     /// The CUDA kernel.
     pub cuda: Source,
     /// What the CUDA kernel needs.
@@ -300,6 +374,8 @@ impl Rung {
             element_sizes: Cow::Borrowed(&[4]),
             wgsl_element_sizes: Cow::Borrowed(&[4]),
             accepts: Accepts::PACKED,
+            needs: Cow::Borrowed(&[]),
+            tunings: Cow::Borrowed(&[]),
             cuda: absent(),
             cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
             wgsl: absent(),
@@ -363,6 +439,47 @@ impl Rung {
     /// `name`, or `name@variant` where one source gives several rows.
     pub fn id(&self) -> String {
         if self.variant.is_empty() { self.name.to_string() } else { format!("{}@{}", self.name, self.variant) }
+    }
+
+    fn tuning(&self, language: Language, element_size: u64) -> Option<&Tuning> {
+        self.tunings.iter().find(|t| t.language == language && t.element_size == element_size)
+    }
+
+    /// The row as it is for one language and element width.
+    pub fn tuned(&self, language: Language, element_size: u64) -> Rung {
+        let mut rung = self.clone();
+        if let Some(tuning) = self.tuning(language, element_size) {
+            rung.constants = [&self.constants[..], &tuning.constants[..]].concat().into();
+            rung.cuda_needs.dynamic_shared = tuning.dynamic_shared;
+            for pass in rung.passes.to_mut() {
+                (pass.block, pass.grid) = (tuning.block, tuning.grid);
+            }
+        }
+        rung
+    }
+
+    /// Shared memory of a block that its kernel declares, in bytes.
+    pub fn static_shared(&self, language: Language, element_size: u64) -> u64 {
+        let own = self.tuning(language, element_size).map(|t| u64::from(t.static_shared));
+        own.unwrap_or(u64::from(self.shared_elements) * element_size)
+    }
+
+    /// What its twin in a language asks of a problem.
+    pub fn needs_in(&self, language: Language) -> impl Iterator<Item = &Need> {
+        self.needs.iter().filter(move |need| need.language.is_none_or(|l| l == language))
+    }
+
+    /// Whether its needs leave a switch setting possible in a language.
+    pub fn allows(&self, language: Language, setting: &[(String, u32)]) -> bool {
+        self.needs_in(language).all(|need| setting.iter().all(|(n, v)| *n != need.fact || *v == need.value))
+    }
+
+    /// The element sizes that its twin in a language takes.
+    pub fn sizes(&self, language: Language) -> &[u64] {
+        match language {
+            Language::Cuda => &self.element_sizes,
+            Language::Wgsl => &self.wgsl_element_sizes,
+        }
     }
 
     /// Whether `word` selects this rung: its id, or its name for every variant.
@@ -514,6 +631,8 @@ pub(crate) const fn shipped(
         element_sizes: Cow::Borrowed(&[4]),
         wgsl_element_sizes: Cow::Borrowed(&[4]),
         accepts: Accepts::PACKED,
+        needs: Cow::Borrowed(&[]),
+        tunings: Cow::Borrowed(&[]),
         cuda: Source::Text(Cow::Borrowed(cuda)),
         cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
         wgsl: Source::Text(Cow::Borrowed(wgsl)),

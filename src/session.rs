@@ -7,10 +7,10 @@
 
 use crate::backend::{Backend, Device, Launch, TensorMap, View};
 use crate::error::{Error, Result, product};
-use crate::op::{self, Op, Place, Shape};
+use crate::op::{self, Band, Op, Place, Shape, Window};
 use crate::problem::Problem;
 use crate::random;
-use crate::rung::{Grid, Operand, Pass, Rung, Source, Workspace};
+use crate::rung::{Grid, Operand, Pass, Rung, Source, Workspace, whole_matrices};
 use crate::timing::{Samples, Timing};
 use crate::verify::{Coverage, Expected, GUARD, Mismatch, POISONS};
 use std::collections::HashMap;
@@ -67,6 +67,8 @@ struct WorkspaceBuffer<B: Backend> {
 struct Recipe<B: Backend> {
     kernel: Arc<B::Kernel>,
     operands: Vec<Operand>,
+    /// What it sees of each input and of the output; empty for all of them.
+    windows: Vec<Window>,
     params: Vec<u8>,
     tensor_maps: Vec<TensorMap>,
     grid: [u32; 3],
@@ -211,38 +213,17 @@ impl<B: Backend> Session<B> {
         self.same_device(&stage.backend)?;
         let (op, problem) = (stage.op, &stage.problem);
         let label = format!("{}/{}", op.name(), rung.id());
-        accepts(&label, rung, stage)?;
+        op::accepts(op, rung, self.device().language(), problem)?;
         self.check_block(&label, rung, problem)?;
-        let extent = op.extent(problem);
-        let empty = stage.output.is_empty();
-        let grids: Vec<[u64; 3]> =
-            rung.passes.iter().map(|pass| self.blocks(pass, extent, problem.element.size())).collect();
-        let first_pass_blocks = grids.first().map_or(0, |g| g.iter().product());
-        let setting: Vec<(String, u32)> =
-            rung.switches.iter().map(|s| (s.name.to_string(), op.switch(problem, &s.name))).collect();
-        let params_bytes = op.params(problem, Place { origin: [0; 3], first_pass_blocks }).len() as u32;
-        let programs = op::programs(op, rung, problem.element, &setting, params_bytes, stage.inputs.len());
+        let rung = &rung.tuned(self.device().language(), problem.element.size());
+        let exact = matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_));
+        let mut first_pass_blocks = 0;
         let mut recipes = Vec::new();
-        for ((program, pass), grid) in programs.iter().zip(rung.passes.iter()).zip(&grids) {
-            let kernel = self.kernel(program).await?;
-            let operands = op::pass_operands(pass, stage.inputs.len());
-            let tensor_maps = stage.tensor_maps(&label, rung, &operands)?;
-            if empty {
-                continue;
-            }
-            for (origin, grid) in split_grid(*grid, self.device().limits.grid) {
-                recipes.push(Recipe {
-                    kernel: Arc::clone(&kernel),
-                    operands: operands.clone(),
-                    params: op.params(problem, Place { origin, first_pass_blocks }),
-                    tensor_maps: tensor_maps.clone(),
-                    grid,
-                    exact: matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_)),
-                });
-            }
+        for part in self.parts(&label, rung, stage, exact)? {
+            let blocks = self.recipes(&label, rung, stage, &part, exact, &mut recipes).await?;
+            first_pass_blocks = first_pass_blocks.max(blocks);
         }
-        self.check_bindings(&label, stage, &recipes)?;
-        let whole_words = recipes.iter().all(|r| !r.exact) || stage.output_bytes()?.is_multiple_of(4);
+        let whole_words = !exact || stage.output_bytes()?.is_multiple_of(4);
         if !whole_words && self.device().compute_capability.is_none() {
             let because = format!("WebGPU copies whole words, and {} bytes are none", stage.output_bytes()?);
             return Err(Error::unsupported(label, because));
@@ -269,6 +250,9 @@ impl<B: Backend> Session<B> {
             }
             Err(Error::Limit { what, needed, limit, unit, device: device.name.clone() })
         };
+        let (language, size) = (device.language(), problem.element.size());
+        let shared = rung.static_shared(language, size);
+        let rung = &rung.tuned(language, size);
         for pass in rung.passes.iter() {
             let [x, y, z] = pass.block;
             let threads = product(label, &[x.into(), y.into(), z.into()])?;
@@ -282,7 +266,6 @@ impl<B: Backend> Session<B> {
                 limit(format!("a block of {label} along {axis}"), needed.into(), most.into(), "threads")?;
             }
         }
-        let shared = u64::from(rung.shared_elements) * problem.element.size();
         limit(format!("{label} (shared memory)"), shared, device.limits.shared_static.into(), "bytes")?;
         if device.compute_capability.is_some() {
             let dynamic = u64::from(rung.cuda_needs.dynamic_shared);
@@ -291,27 +274,67 @@ impl<B: Backend> Session<B> {
         Ok(())
     }
 
-    fn check_bindings(&self, label: &str, stage: &Stage<B>, recipes: &[Recipe<B>]) -> Result<()> {
-        let device = self.device();
-        for recipe in recipes {
-            for operand in &recipe.operands {
-                let bytes = match *operand {
-                    Operand::Input(index) => stage.input_view_bytes(index)?,
-                    Operand::Output(_) => stage.output_view_bytes()?,
-                    _ => 0,
-                };
-                if bytes > device.limits.binding {
-                    return Err(Error::Limit {
-                        what: format!("a binding of {label}"),
-                        needed: bytes,
-                        limit: device.limits.binding,
-                        unit: "bytes",
-                        device: device.name.clone(),
-                    });
-                }
+    /// The parts in which a rung takes a stage's problem; a call of the backend has no binding limit.
+    fn parts(&self, label: &str, rung: &Rung, stage: &Stage<B>, native: bool) -> Result<Vec<Band>> {
+        let (op, problem, device) = (stage.op, &stage.problem, self.device());
+        if native || stage.output.is_empty() {
+            return Ok(vec![Band { problem: problem.clone(), windows: Vec::new() }]);
+        }
+        let parts = op::parts(op, device, problem)?;
+        for part in parts.iter().filter(|part| !part.windows.is_empty()) {
+            if let Err(Error::Unsupported { because, .. }) = op::accepts(op, rung, device.language(), &part.problem) {
+                let needed = stage.largest_view()?;
+                return Err(Error::Limit {
+                    what: format!("a binding of {label}, which cannot run in bands ({because})"),
+                    needed,
+                    limit: device.limits.binding,
+                    unit: "bytes",
+                    device: device.name.clone(),
+                });
             }
         }
-        Ok(())
+        Ok(parts)
+    }
+
+    /// Adds the launches of a rung for one part of a stage's problem; returns the blocks of its first pass.
+    async fn recipes(
+        &self,
+        label: &str,
+        rung: &Rung,
+        stage: &Stage<B>,
+        part: &Band,
+        exact: bool,
+        recipes: &mut Vec<Recipe<B>>,
+    ) -> Result<u64> {
+        let (op, problem) = (stage.op, &part.problem);
+        let extent = op.extent(problem);
+        let grids: Vec<[u64; 3]> =
+            rung.passes.iter().map(|pass| self.blocks(pass, extent, problem.element.size())).collect();
+        let first_pass_blocks = grids.first().map_or(0, |g| g.iter().product());
+        let setting: Vec<(String, u32)> =
+            rung.switches.iter().map(|s| (s.name.to_string(), op.switch(problem, &s.name))).collect();
+        let params_bytes = op.params(problem, Place { origin: [0; 3], first_pass_blocks }).len() as u32;
+        let programs = op::programs(op, rung, problem.element, &setting, params_bytes, stage.inputs.len());
+        for ((program, pass), grid) in programs.iter().zip(rung.passes.iter()).zip(&grids) {
+            let kernel = self.kernel(program).await?;
+            let operands = op::pass_operands(pass, stage.inputs.len());
+            let tensor_maps = stage.tensor_maps(label, rung, &operands)?;
+            if stage.output.is_empty() {
+                continue;
+            }
+            for (origin, grid) in split_grid(*grid, self.device().limits.grid) {
+                recipes.push(Recipe {
+                    kernel: Arc::clone(&kernel),
+                    operands: operands.clone(),
+                    windows: part.windows.clone(),
+                    params: op.params(problem, Place { origin, first_pass_blocks }),
+                    tensor_maps: tensor_maps.clone(),
+                    grid,
+                    exact,
+                });
+            }
+        }
+        Ok(first_pass_blocks)
     }
 
     /// The blocks of a pass, in each direction, before they are split into launches.
@@ -329,6 +352,18 @@ impl<B: Backend> Session<B> {
             Grid::Linear { per_block } => [extent[0].div_ceil(per_block.into()), 1, 1],
             Grid::LinearBytes { per_block } => [(extent[0].saturating_mul(element)).div_ceil(per_block.into()), 1, 1],
             Grid::LinearAtMost { per_block, max } => [extent[0].div_ceil(per_block.into()).min(max.into()), 1, 1],
+            Grid::LongSideBytes { per_block } => {
+                let long = extent[0].max(extent[1]).saturating_mul(element);
+                [long.div_ceil(per_block.into()), 1, extent[2]]
+            }
+            Grid::Matrices { per_block } => {
+                let matrix = extent[0].saturating_mul(extent[1]);
+                [extent[2].div_ceil(whole_matrices(per_block, matrix, element).max(1)), 1, 1]
+            }
+            Grid::Triangle { tile } => {
+                let tiles = extent[0].div_ceil(tile.into());
+                [tiles.saturating_mul(tiles + 1) / 2, 1, extent[2]]
+            }
             Grid::Fixed { blocks } => [blocks.into(), 1, 1],
             Grid::Persistent { per_sm, x, y } => {
                 let (across, down) = tiles(x, y);
@@ -521,6 +556,15 @@ impl<B: Backend> Stage<B> {
         Ok(self.output_bytes()?.next_multiple_of(16).max(16))
     }
 
+    /// The largest binding that a kernel for the whole problem would have.
+    fn largest_view(&self) -> Result<u64> {
+        let mut most = self.output_view_bytes()?;
+        for index in 0..self.inputs.len() {
+            most = most.max(self.input_view_bytes(index)?);
+        }
+        Ok(most)
+    }
+
     fn output_buffer_bytes(&self) -> Result<u64> {
         Ok(self.output_view_bytes()? + 2 * GUARD)
     }
@@ -656,27 +700,33 @@ impl<B: Backend> Prepared<B> {
 
     fn launches<'a>(&'a self, slot: &'a Slot<B>) -> Result<Vec<Launch<'a, B>>> {
         let stage = &self.stage;
-        let view = |operand: &Operand, exact: bool| {
-            Ok(match *operand {
+        let view = |operand: &Operand, recipe: &Recipe<B>| {
+            let (number, mut view) = match *operand {
                 Operand::Input(index) => {
-                    let len = if exact { stage.input_bytes(index)? } else { stage.input_view_bytes(index)? };
-                    View { buffer: &slot.inputs[index], offset: 0, len }
+                    let len = if recipe.exact { stage.input_bytes(index)? } else { stage.input_view_bytes(index)? };
+                    (index, View { buffer: &slot.inputs[index], offset: 0, len })
                 }
                 Operand::Output(_) => {
-                    let len = if exact { stage.output_bytes()? } else { stage.output_view_bytes()? };
-                    View { buffer: &slot.output, offset: GUARD, len }
+                    let len = if recipe.exact { stage.output_bytes()? } else { stage.output_view_bytes()? };
+                    (stage.inputs.len(), View { buffer: &slot.output, offset: GUARD, len })
                 }
                 Operand::WorkspaceIn(index) | Operand::WorkspaceOut(index) => {
-                    View { buffer: &self.workspaces[index].buffer, offset: 0, len: self.workspaces[index].bytes }
+                    let workspace = &self.workspaces[index];
+                    return Ok(View { buffer: &workspace.buffer, offset: 0, len: workspace.bytes });
                 }
-            })
+            };
+            if let Some(window) = recipe.windows.get(number) {
+                view.offset += window.offset;
+                view.len = window.len.min(view.len.saturating_sub(window.offset));
+            }
+            Ok(view)
         };
         self.recipes
             .iter()
             .map(|recipe| {
                 Ok(Launch {
                     kernel: recipe.kernel.as_ref(),
-                    bindings: recipe.operands.iter().map(|o| view(o, recipe.exact)).collect::<Result<_>>()?,
+                    bindings: recipe.operands.iter().map(|o| view(o, recipe)).collect::<Result<_>>()?,
                     params: recipe.params.clone(),
                     tensor_maps: recipe.tensor_maps.clone(),
                     grid: recipe.grid,
@@ -721,39 +771,6 @@ impl<B: Backend> Verified<B> {
         padded.truncate(bytes as usize);
         Ok(padded)
     }
-}
-
-/// Refuses what a rung's row does not say it takes, with the reason.
-fn accepts<B: Backend>(label: &str, rung: &Rung, stage: &Stage<B>) -> Result<()> {
-    let problem = &stage.problem;
-    let refuse = |because: String| Err(Error::unsupported(label, because));
-    let size = problem.element.size();
-    let on_cuda = stage.backend.device().compute_capability.is_some();
-    let sizes = if on_cuda { &rung.element_sizes } else { &rung.wgsl_element_sizes };
-    if !sizes.contains(&size) {
-        return refuse(match (on_cuda, size) {
-            (false, 1 | 2) => "WGSL cannot store 1 or 2 bytes without racing the neighbour".into(),
-            _ => format!("this rung does not move elements of {size} bytes"),
-        });
-    }
-    let shapes = || stage.input_shapes.iter().chain([&stage.output]);
-    let takes = rung.accepts;
-    if !takes.leading_dimension && shapes().any(|s| s.rows > 1 && s.leading_dimension() != s.cols) {
-        return refuse("this rung takes packed rows only".into());
-    }
-    if !takes.offset && shapes().any(|s| s.layout.offset != 0) {
-        return refuse("this rung starts at the first element of a buffer".into());
-    }
-    if !takes.batch && problem.batch != 1 && stage.op.extent(problem)[2] != 1 {
-        return refuse(format!("this rung takes one matrix, not {}", problem.batch));
-    }
-    if !takes.transposed && shapes().any(|s| s.layout.transposed) {
-        return refuse("this rung takes operands that are not transposed".into());
-    }
-    if !takes.scaling && (problem.alpha != 1.0 || problem.beta != 0.0) {
-        return refuse("this rung does not scale".into());
-    }
-    Ok(())
 }
 
 /// Cuts a grid into launches within a device's limits, as evenly as possible (a last launch of one

@@ -211,6 +211,11 @@ impl Expected {
     /// The first [`Mismatch`] in row order; writes outside the matrix come last, since they are
     /// often the other half of a wrong element.
     pub fn check(&self, buffer: &[u8], poison: u32) -> Result<Coverage, Mismatch> {
+        // Every rung is compared with the same output, several times: it is made once, and before the
+        // rows are shared out, since a worker that waits for it could not make it.
+        if let Content::Bits { rows, all } = &self.content {
+            all.get_or_init(|| Arc::new(self.every_row(rows)));
+        }
         let size = self.element.size() as usize;
         let body = &buffer[GUARD as usize..];
         let wrong = |matrix: u64, row: u64| -> (u64, Option<u64>) {
@@ -239,6 +244,9 @@ impl Expected {
     fn every_row(&self, rows: &RowsOfBits) -> Vec<u8> {
         /// Rows made at a time: enough that a transposed read uses whole cache lines.
         const ROWS: u64 = 64;
+        if self.shape.is_empty() {
+            return Vec::new();
+        }
         let row_bytes = (self.shape.cols * self.element.size()) as usize;
         let mut all = vec![0; self.shape.len() as usize * self.element.size() as usize];
         let matrix_bytes = row_bytes * self.shape.rows as usize;
@@ -254,9 +262,8 @@ impl Expected {
     fn wrong_in_row(&self, matrix: u64, row: u64, got: &[u8]) -> (u64, Option<u64>) {
         let size = self.element.size() as usize;
         match &self.content {
-            Content::Bits { rows, all } => {
-                // Every rung is compared with the same output, several times: it is made once.
-                let all = all.get_or_init(|| Arc::new(self.every_row(rows)));
+            Content::Bits { all, .. } => {
+                let Some(all) = all.get() else { return (got.len() as u64, Some(0)) };
                 let start = (matrix * self.shape.rows + row) as usize * got.len();
                 let right = &all[start..start + got.len()];
                 if right == got {

@@ -98,8 +98,8 @@ fn every_rung_can_be_explained() {
     let (_, list, _) = run(&["list", "--json"]);
     let list = document(&list);
     for op in list["ops"].as_array().expect("ops") {
-        for rung in op["rungs"].as_array().expect("rungs") {
-            let name = format!("{}/{}", op["name"].as_str().expect("name"), rung["rung"].as_str().expect("rung"));
+        for rung in op["ladder"].as_array().expect("rungs") {
+            let name = format!("{}/{}", op["op"].as_str().expect("name"), rung["rung"].as_str().expect("rung"));
             let (code, out, err) = run(&["explain", &name, "--size", "33"]);
             let absent = code == 2 && !err.contains("panicked") && err.lines().count() == 1;
             assert!((code == 0 && out.contains("Idea: ")) || absent, "{name}: {code} {err}");

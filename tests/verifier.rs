@@ -315,3 +315,23 @@ fn work_is_counted_once_per_dimension_and_in_the_real_width() {
     assert_eq!(work.bytes, 4_194_304.0);
     assert!((work.bytes / 10_000.0 - 419.43).abs() < 0.01);
 }
+
+/// Rows are compared on every core; the expected output they share must be there before they start.
+#[test]
+fn a_large_output_is_checked_on_every_core_without_waiting_for_itself() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let session = Session::new(Host::new(Lie::None));
+        for _ in 0..10 {
+            let verdict = pollster::block_on(async {
+                let stage =
+                    session.stage(&Transpose, &Problem::new(Element::F32, [700, 5000]), Inputs::Seeded(3)).await?;
+                let prepared = session.prepare(&stage, &Transpose.ladder()[0]).await?;
+                session.verify(prepared).await
+            });
+            assert!(matches!(verdict, Ok(Verdict::Pass(_))));
+        }
+        sender.send(()).expect("the test waits");
+    });
+    receiver.recv_timeout(std::time::Duration::from_secs(120)).expect("the check came to an end");
+}

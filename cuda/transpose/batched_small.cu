@@ -2,12 +2,9 @@
 // Changed from the rung below. No tile: the block's matrices are read in consecutive chunks, and consecutive chunks of the result are put together from single elements.
 // A thread owns. Several chunks of the input, then several chunks of the output.
 // Memory traffic. Each element once, in one contiguous run per block on both sides.
-// Needs. Matrices without gaps: input_ld == cols, output_ld == rows, both batch strides rows * cols. MATRICES * rows * cols elements fit STAGE_BYTES. Both buffers a multiple of 16 bytes long; any offsets. Grid: batch / MATRICES blocks.
+// Needs. Matrices without gaps: input_ld == cols, output_ld == rows, both batch strides rows * cols. One matrix fits STAGE_BYTES. Both buffers a multiple of 16 bytes long; any offsets. Grid: one block for as many whole matrices as STAGE_BYTES hold.
 #ifndef ELEMENT
 #define ELEMENT unsigned int
-#endif
-#ifndef MATRICES
-#define MATRICES 16          // of a block
 #endif
 #ifndef STAGE_BYTES
 #define STAGE_BYTES 16384    // of a block's matrices, at most
@@ -53,9 +50,11 @@ __device__ __forceinline__ unsigned int place(unsigned int n)
 extern "C" __global__ void __launch_bounds__(THREADS)
 transpose_batched_small(const T* __restrict__ input, T* __restrict__ output, const Params p)
 {
-    const unsigned int first = (blockIdx.x + p.block_x) * MATRICES;
     const unsigned int size = p.rows * p.cols;
-    const unsigned int len = min(p.batch - first, (unsigned int)MATRICES) * size;   // elements of this block
+    const unsigned int fit = STAGE_BYTES / (size * (unsigned int)sizeof(T));
+    const unsigned int matrices = fit >= VECTOR ? fit - fit % VECTOR : fit;         // of a block
+    const unsigned int first = (blockIdx.x + p.block_x) * matrices;
+    const unsigned int len = min(p.batch - first, matrices) * size;                 // elements of this block
     const T* source = input + p.input_offset + (size_t)first * size;
     T* destination = output + p.output_offset + (size_t)first * size;
 

@@ -2,9 +2,8 @@
 // Changed from the rung below. No tile: the block's matrices are read in consecutive chunks, and consecutive chunks of the result are put together from single elements.
 // A thread owns. Several chunks of the input, then several chunks of the output.
 // Memory traffic. Each element once, in one contiguous run per block on both sides.
-// Needs. Matrices without gaps: input_ld == cols, output_ld == rows, both batch strides rows * cols. MATRICES * rows * cols elements fit STAGE_BYTES and, except in the last block, are a multiple of 16 bytes, as are both offsets and both bindings. Grid: batch / MATRICES blocks.
+// Needs. Matrices without gaps: input_ld == cols, output_ld == rows, both batch strides rows * cols. One matrix fits STAGE_BYTES. Both offsets and both bindings are multiples of 16 bytes, and so is a matrix where STAGE_BYTES hold fewer than VECTOR of them. Grid: one block for as many whole matrices as STAGE_BYTES hold.
 const ELEMENT_BYTES: u32 = 4u;                     // 1, 2, 4, 8 or 16
-const MATRICES: u32 = 16u;                         // of a block
 const STAGE_BYTES: u32 = 15360u;                   // of a block's matrices, at most
 const THREADS: u32 = 256u;
 const CHUNK_BYTES: u32 = 16u;
@@ -39,9 +38,11 @@ fn place(n: u32) -> u32 {
 
 @compute @workgroup_size(THREADS)
 fn transpose_batched_small(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
-    let first = (block.x + p.block_x) * MATRICES;
     let size = p.rows * p.cols;
-    let len = min(p.batch - first, MATRICES) * size;   // elements of this block
+    let fit = STAGE_BYTES / (size * ELEMENT_BYTES);
+    let matrices = select(fit, fit - fit % VECTOR, fit >= VECTOR);     // of a block: the next one starts at a whole chunk
+    let first = (block.x + p.block_x) * matrices;
+    let len = min(p.batch - first, matrices) * size;                   // elements of this block
     let source = (p.input_offset.x + first * size) / VECTOR;
     let destination = (p.output_offset.x + first * size) / VECTOR;
 

@@ -19,7 +19,7 @@ pub use any::Any;
 
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::rung::Program;
+use crate::rung::{Language, Program};
 use std::future::Future;
 
 /// `Send` where threads exist; nothing in a browser, whose GPU handles stay on one thread.
@@ -153,6 +153,11 @@ impl Device {
     /// Whether it is a processor that imitates a GPU.
     pub fn is_software(&self) -> bool {
         self.kind == DeviceKind::Software
+    }
+
+    /// The language of its kernels.
+    pub fn language(&self) -> Language {
+        if self.compute_capability.is_some() { Language::Cuda } else { Language::Wgsl }
     }
 
     /// The last-level cache to assume where the driver does not tell: larger than most.

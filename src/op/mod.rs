@@ -7,11 +7,13 @@ mod copy;
 mod matmul;
 mod reduce;
 mod transpose;
+mod transpose_in_place;
 
+use crate::backend::Device;
 use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
 use crate::problem::{Layout, Problem};
-use crate::rung::{Operand, Pass, Program, Rung};
+use crate::rung::{Language, Operand, Pass, Program, Rung, Source};
 use crate::verify::Expected;
 use std::sync::Arc;
 
@@ -19,9 +21,10 @@ pub use copy::Copy;
 pub use matmul::Matmul;
 pub use reduce::Reduce;
 pub use transpose::Transpose;
+pub use transpose_in_place::TransposeInPlace;
 
 /// Every op, in the order in which it is best learnt.
-pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &Matmul, &Reduce];
+pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &TransposeInPlace, &Matmul, &Reduce];
 
 /// The op called `name`.
 ///
@@ -160,6 +163,24 @@ pub struct Place {
     pub first_pass_blocks: u64,
 }
 
+/// Part of an operand, in bytes from its first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The first byte, a multiple of the device's binding alignment.
+    pub offset: u64,
+    /// Bytes, a multiple of 16.
+    pub len: u64,
+}
+
+/// A part of a problem that is a problem of the same op on windows of the operands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    /// The part; its offsets count from the windows' first elements.
+    pub problem: Problem,
+    /// A window of every operand, inputs and then the output; empty for whole operands.
+    pub windows: Vec<Window>,
+}
+
 /// An operation: shapes, least work, reference, error bound, ladder.
 pub trait Op: Sync {
     /// The word on the command line, in file names and in reports.
@@ -210,6 +231,23 @@ pub trait Op: Sync {
     /// The value of a switch of a rung for this problem. A binding starts at a multiple of 256 bytes.
     fn switch(&self, _problem: &Problem, _name: &str) -> u32 {
         0
+    }
+
+    /// Whether some problem of this element type gives its switches these values together.
+    fn occurs(&self, _element: Element, _setting: &[(String, u32)]) -> bool {
+        true
+    }
+
+    /// The rung to take for a problem on a device where nobody asks for another: measured, or the
+    /// likeliest where nothing was. `None` where the op has no opinion.
+    fn select(&self, _device: &Device, _problem: &Problem) -> Option<&'static Rung> {
+        None
+    }
+
+    /// Parts of a problem whose operands' windows are of at most `limit` bytes and start at multiples
+    /// of `alignment` bytes; `None` where it cannot be cut so.
+    fn bands(&self, _problem: &Problem, _limit: u64, _alignment: u64) -> Option<Vec<Band>> {
+        None
     }
 
     /// Whether the old output takes part in the new one.
@@ -296,20 +334,28 @@ pub fn programs(
         .collect()
 }
 
-/// Every program that is shipped: each op, rung, element word and switch setting, once.
+/// Every program that is shipped: each op, rung, language, element word and switch setting, once.
+/// A program of one language has no source in the other.
 pub fn shipped_programs() -> Vec<Program> {
     let mut all: Vec<Program> = Vec::new();
     let mut seen = std::collections::HashSet::new();
+    let other = || Source::Absent { because: "this program is of the other language".into() };
     for op in OPS {
-        for rung in op.ladder() {
-            for &element in op.elements().iter().filter(|e| rung.element_sizes.contains(&e.size())) {
+        for (rung, language) in op.ladder().iter().flat_map(|r| [(r, Language::Cuda), (r, Language::Wgsl)]) {
+            for &element in op.elements().iter().filter(|e| rung.sizes(language).contains(&e.size())) {
+                let mut rung = rung.tuned(language, element.size());
+                match language {
+                    Language::Cuda => rung.wgsl = other(),
+                    Language::Wgsl => rung.cuda = other(),
+                }
                 let problem = Problem::new(element, vec![1; op.dims().len()]);
                 let place = Place { origin: [0; 3], first_pass_blocks: 1 };
                 let params_bytes = op.params(&problem, place).len() as u32;
                 let inputs = op.shapes(&problem).map(|(i, _)| i.len()).unwrap_or(0);
-                for setting in rung.switch_settings() {
-                    for program in programs(*op, rung, element, &setting, params_bytes, inputs) {
-                        if seen.insert(program.artefact_key()) {
+                let settings = rung.switch_settings().into_iter();
+                for setting in settings.filter(|s| rung.allows(language, s) && op.occurs(element, s)) {
+                    for program in programs(*op, &rung, element, &setting, params_bytes, inputs) {
+                        if seen.insert((language, program.artefact_key())) {
                             all.push(program);
                         }
                     }
@@ -318,6 +364,98 @@ pub fn shipped_programs() -> Vec<Program> {
         }
     }
     all
+}
+
+/// Refuses what a rung's row does not say it takes, with the reason.
+///
+/// # Errors
+/// [`Error::Unsupported`]; whatever is wrong with the problem itself.
+pub fn accepts(op: &dyn Op, rung: &Rung, language: Language, problem: &Problem) -> Result<()> {
+    let refuse = |because: String| Err(Error::unsupported(format!("{}/{}", op.name(), rung.id()), because));
+    let size = problem.element.size();
+    let source = match language {
+        Language::Cuda => &rung.cuda,
+        Language::Wgsl => &rung.wgsl,
+    };
+    if let Source::Absent { because } = source {
+        return refuse(because.to_string());
+    }
+    if !rung.sizes(language).contains(&size) {
+        return refuse(match (language, size) {
+            (Language::Wgsl, 1 | 2) if rung.element_sizes.contains(&size) => {
+                "WGSL cannot store 1 or 2 bytes without racing the neighbour".into()
+            }
+            _ => format!("this rung does not move elements of {size} bytes"),
+        });
+    }
+    let (inputs, output) = op.shapes(problem)?;
+    let shapes = || inputs.iter().chain([&output]);
+    let takes = rung.accepts;
+    if !takes.leading_dimension && shapes().any(|s| s.rows > 1 && s.leading_dimension() != s.cols) {
+        return refuse("this rung takes packed rows only".into());
+    }
+    if !takes.offset && shapes().any(|s| s.layout.offset != 0) {
+        return refuse("this rung starts at the first element of a buffer".into());
+    }
+    if !takes.batch && problem.batch != 1 && op.extent(problem)[2] != 1 {
+        return refuse(format!("this rung takes one matrix, not {}", problem.batch));
+    }
+    if !takes.transposed && shapes().any(|s| s.layout.transposed) {
+        return refuse("this rung takes operands that are not transposed".into());
+    }
+    if !takes.scaling && (problem.alpha != 1.0 || problem.beta != 0.0) {
+        return refuse("this rung does not scale".into());
+    }
+    let unmet = rung.needs_in(language).find(|need| op.switch(problem, &need.fact) != need.value);
+    match unmet {
+        Some(need) => refuse(need.because.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// The parts in which a problem is given to kernels of a device: itself, or its [bands](Op::bands)
+/// where an operand is larger than a binding may be.
+///
+/// # Errors
+/// [`Error::Limit`] where it is and cannot be cut.
+pub fn parts(op: &dyn Op, device: &Device, problem: &Problem) -> Result<Vec<Band>> {
+    let (inputs, output) = op.shapes(problem)?;
+    let bytes = |shape: &Shape, element: Element| {
+        Ok(product(op.name(), &[shape.span(op.name())?, element.size()])?.next_multiple_of(16))
+    };
+    let mut needed = bytes(&output, op.output_element(problem.element))?;
+    for input in &inputs {
+        needed = needed.max(bytes(input, problem.element)?);
+    }
+    let (limit, alignment) = (device.limits.binding, device.limits.binding_alignment);
+    if needed <= limit {
+        return Ok(vec![Band { problem: problem.clone(), windows: Vec::new() }]);
+    }
+    op.bands(problem, limit, alignment).ok_or_else(|| Error::Limit {
+        what: format!("a binding of {}", op.name()),
+        needed,
+        limit,
+        unit: "bytes",
+        device: device.name.clone(),
+    })
+}
+
+/// Whether a rung takes a problem on a device, whole or in bands, as far as rows tell.
+pub fn runs(op: &dyn Op, rung: &Rung, device: &Device, problem: &Problem) -> bool {
+    let language = device.language();
+    let fits = |part: &Band| accepts(op, rung, language, &part.problem).is_ok();
+    parts(op, device, problem).is_ok_and(|parts| parts.iter().all(fits)) && fits_device(rung, device, problem)
+}
+
+fn fits_device(rung: &Rung, device: &Device, problem: &Problem) -> bool {
+    let (language, size) = (device.language(), problem.element.size());
+    let tuned = rung.tuned(language, size);
+    let threads = |pass: &Pass| pass.block.iter().map(|&n| u64::from(n)).product::<u64>();
+    let capability = device.compute_capability.is_none_or(|c| rung.cuda_needs.arch.runs_on(c));
+    capability
+        && tuned.passes.iter().all(|pass| threads(pass) <= device.limits.threads_per_block.into())
+        && rung.static_shared(language, size) <= device.limits.shared_static.into()
+        && tuned.cuda_needs.dynamic_shared <= device.limits.shared_dynamic
 }
 
 /// A 64-bit field of a params struct, low word first.

@@ -1,5 +1,5 @@
 // Idea. A square matrix needs no second buffer: two tiles that mirror each other at the diagonal change places, each turned on the way.
-// Changed from the rung below. A block holds two tiles in shared memory, and numbers the tiles of the lower triangle only; a tile on the diagonal is its own mirror.
+// Changed from the rung below. The first rung. A block holds two tiles in shared memory, and numbers the tiles of the lower triangle only; a tile on the diagonal is its own mirror.
 // A thread owns. One block of elements in both tiles, a chunk wide and as many rows high, and as many chunks of both turned tiles.
 // Memory traffic. Each element once in and once out, in runs of a tile row (256 bytes with 16 chunks); shared memory is read and written without conflicts.
 // Needs. rows == cols, one leading dimension (output_ld); the matrix is the only binding, a multiple of 16 bytes long; offset, leading dimension and batch stride multiples of 16 bytes. Grid: n (n + 1) / 2 blocks for n tile rows.
@@ -95,7 +95,7 @@ fn put(destination: u32, tile: u32, rows: u32, cols: u32, thread: u32) {
 }
 
 @compute @workgroup_size(THREADS)
-fn transpose_in_place(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
+fn transpose_in_place_mirrored(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
     // Row i of the lower triangle holds tiles i (i + 1) / 2 ... of the numbering; the square root may be a little off.
     let index = group.x + p.block_x;
     var i = u32(sqrt(2.0 * f32(index)));

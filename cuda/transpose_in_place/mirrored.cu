@@ -1,5 +1,5 @@
 // Idea. A square matrix needs no second buffer: two tiles that mirror each other at the diagonal change places, each turned on the way.
-// Changed from the rung below. A block holds two tiles in shared memory, and numbers the tiles of the lower triangle only; a tile on the diagonal is its own mirror.
+// Changed from the rung below. The first rung. A block holds two tiles in shared memory, and numbers the tiles of the lower triangle only; a tile on the diagonal is its own mirror.
 // A thread owns. One block of elements in both tiles, a chunk wide and as many rows high, and as many chunks of both turned tiles.
 // Memory traffic. Each element once in and once out, in runs of a tile row (256 bytes with 16 chunks); shared memory is read and written without conflicts.
 // Needs. rows == cols, one leading dimension (output_ld); the matrix is the only binding. ALIGNED: base, offset, leading dimension and batch stride multiples of 16 bytes. Two tiles of dynamic shared memory. Grid: n (n + 1) / 2 blocks for n tile rows.
@@ -120,7 +120,7 @@ __device__ __forceinline__ void put(T* destination, Chunk* tile, unsigned int ld
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-transpose_in_place(T* matrix, const Params p)
+transpose_in_place_mirrored(T* matrix, const Params p)
 {
     // Row i of the lower triangle holds tiles i (i + 1) / 2 … of the numbering; the square root may be off by one.
     const unsigned int index = blockIdx.x + p.block_x;

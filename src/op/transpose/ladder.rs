@@ -1,0 +1,336 @@
+//! The ladder of transposes, from two-line kernels to the ones that memory itself limits.
+
+use crate::rung::{Accepts, Alias, Grid, Language, Need, Rung, Source, Switch, Tuning, rung};
+use std::sync::LazyLock;
+
+const ANY_WORD: &[u64] = &[1, 2, 4, 8, 16];
+const WHOLE_WORDS: &[u64] = &[4, 8, 16];
+
+/// Whether 16-byte accesses are possible, decided for each side on its own.
+fn vector_switches() -> Vec<Switch> {
+    ["VECTOR_INPUT", "VECTOR_OUTPUT"].map(|name| Switch { name: name.into(), values: (&[1, 0]).into() }).to_vec()
+}
+
+/// An output that cannot be stored in chunks is bound as their elements.
+fn output_chunk() -> Vec<Alias> {
+    vec![Alias { name: "OutputChunk".into(), switch: "VECTOR_OUTPUT".into(), value: 0, text: "array<u32, 4>".into() }]
+}
+
+pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    let scalar = |rung: Rung| Rung {
+        element_sizes: ANY_WORD.into(),
+        wgsl_element_sizes: WHOLE_WORDS.into(),
+        accepts: Accepts::PITCHED,
+        ..rung
+    };
+    let padded = |tile: u32, variant: &'static str| {
+        let mut rung = scalar(rung!("transpose", "tiled_padded", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
+            variant: variant.into(),
+            idea: "One unused element at the end of each tile row.".into(),
+            because: "The elements of a tile column lie in different banks, so reading a column is one access, not 32.".into(),
+            constants: vec![("TILE", tile)].into(),
+            shared_elements: tile * (tile + 1),
+        }));
+        let pass = &mut rung.passes.to_mut()[0];
+        pass.block = [tile, tile, 1];
+        pass.grid = Grid::Tiles { x: tile, y: tile };
+        rung
+    };
+    let mut ladder = vec![
+        scalar(rung!("transpose", "naive", block [32, 8, 1], Grid::Tiles { x: 32, y: 8 }, {
+            idea: "Threads of a warp lie along an input row: coalesced reads, strided writes.".into(),
+            because: "The first rung.".into(),
+        })),
+        scalar(rung!("transpose", "coalesced_write", block [32, 8, 1], Grid::Tiles { x: 8, y: 32 }, {
+            idea: "The mirror: threads lie along an output row, so the reads are strided.".into(),
+            because: "A strided read is served by caches that hold its whole sector; a strided write is not.".into(),
+        })),
+        scalar(rung!("transpose", "tiled", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
+            idea: "A tile goes through shared memory, so that both sides are coalesced.".into(),
+            because: "Every sector is read and written once and used whole; the tile's columns still meet in one bank.".into(),
+            shared_elements: 32 * 32,
+        })),
+        padded(16, "16"),
+        padded(32, "32"),
+        scalar(rung!("transpose", "coarsened", block [32, 8, 1], Grid::Tiles { x: 32, y: 32 }, {
+            idea: "A quarter of the threads, four elements each, all loads before the first store.".into(),
+            because: "More bytes in flight per thread and less index arithmetic per element.".into(),
+            shared_elements: 32 * 33,
+        })),
+        scalar(rung!("transpose", "swizzled", block [32, 8, 1], Grid::Tiles { x: 32, y: 32 }, {
+            idea: "The column index is exclusive-or'ed with the row in place of padding.".into(),
+            because: "As free of conflicts as padding, without the unused column and with aligned rows for wider accesses.".into(),
+            shared_elements: 32 * 32,
+        })),
+        rung!("transpose", "register_blocked", block [256, 1, 1], Grid::Tiles { x: 64, y: 64 }, {
+            idea: "A thread turns a 4x4 block in registers; 16-byte accesses to global and shared memory.".into(),
+            because: "Runs of 256 bytes on both sides and a quarter of the memory instructions.".into(),
+            accepts: Accepts::ALL,
+            switches: vector_switches().into(),
+            aliases: output_chunk().into(),
+            shared_elements: 64 * 64,
+        }),
+        rung!("transpose", "ordered", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
+            idea: "The tiles are walked so that blocks running together continue the same output rows.".into(),
+            because: "Memory sees long runs of writes instead of a tile here and there.".into(),
+            accepts: Accepts::ALL,
+            switches: vector_switches().into(),
+            aliases: output_chunk().into(),
+            shared_elements: 64 * 64,
+        }),
+    ];
+    ladder.extend(TILES.iter().map(any_width));
+    ladder.extend([sheared(WIDE, "wide"), sheared(NARROW, "narrow"), skinny(), batched_small()]);
+    ladder
+});
+
+/// A tile of `any_width`, in chunks of 16 bytes: `down` of them cover the rows of its input tile,
+/// `across` the columns.
+struct Tile {
+    variant: &'static str,
+    /// Widths in bytes that it is for, in CUDA and WGSL.
+    widths: &'static [u64],
+    /// Chunks down and across, and 16-byte square blocks of a thread, by width (1, 2, 4, 8, 16 bytes) in CUDA.
+    cuda: [(u32, u32, u32); 5],
+    /// The same in WGSL.
+    wgsl: [(u32, u32, u32); 5],
+}
+
+/// One tile for every width.
+const fn same(down: u32, across: u32) -> [(u32, u32, u32); 5] {
+    [(down, across, 1); 5]
+}
+
+const fn tile(variant: &'static str, widths: &'static [u64], down: u32, across: u32) -> Tile {
+    Tile { variant, widths, cuda: same(down, across), wgsl: same(down, across) }
+}
+
+const PARTS_OF_CHUNKS: &[u64] = &[1, 2, 4, 8];
+
+/// Square tiles, then tiles for matrices with few columns, then for matrices with few rows.
+static TILES: [Tile; 10] = [
+    Tile {
+        variant: "square",
+        widths: ANY_WORD,
+        cuda: same(16, 16),
+        wgsl: [(8, 16, 1), (16, 16, 1), (16, 16, 1), (32, 32, 2), (32, 32, 4)],
+    },
+    tile("tall", &[4], 32, 16),
+    Tile { cuda: narrow(1, 128), wgsl: narrow(1, 64), ..tile("columns_1", &[1, 2, 4], 256, 1) },
+    Tile { wgsl: narrow(2, 64), ..tile("columns_2", PARTS_OF_CHUNKS, 128, 2) },
+    tile("columns_4", PARTS_OF_CHUNKS, 64, 4),
+    tile("columns_8", PARTS_OF_CHUNKS, 16, 8),
+    tile("rows_1", &[1, 2, 4], 1, 256),
+    tile("rows_2", PARTS_OF_CHUNKS, 2, 128),
+    tile("rows_4", PARTS_OF_CHUNKS, 4, 64),
+    tile("rows_8", PARTS_OF_CHUNKS, 8, 16),
+];
+
+/// Tiles of a few columns, with `bytes` chunks down for the narrowest elements, whose tiles are the largest.
+const fn narrow(across: u32, bytes: u32) -> [(u32, u32, u32); 5] {
+    let down = 256 / across;
+    let halves = if across == 1 { 128 } else { down };
+    [(bytes, across, 1), (halves, across, 1), (down, across, 1), (down, across, 1), (down, across, 1)]
+}
+
+fn any_width(tile: &Tile) -> Rung {
+    /// Shared memory that does not cost occupancy: in WGSL a workgroup of 32 KiB halves it.
+    const SHARED: [(Language, u32); 2] = [(Language::Cuda, 32 << 10), (Language::Wgsl, 16 << 10)];
+    const CHUNK: u32 = 16;
+    let mut tunings = Vec::new();
+    for (language, most) in SHARED {
+        for &width in tile.widths {
+            let by_width = if language == Language::Cuda { &tile.cuda } else { &tile.wgsl };
+            let (down, across, blocks) = by_width[width.ilog2() as usize];
+            let vector = CHUNK / width as u32;
+            let (rows, cols) = (down * vector, across * vector);
+            let bytes = rows * cols * width as u32;
+            // A slice holds whole chunks, so there are at most as many as chunks lie across.
+            let phases = bytes.div_ceil(most).next_power_of_two().min(across);
+            let shared = bytes / phases;
+            let dynamic = language == Language::Cuda;
+            tunings.push(Tuning {
+                language,
+                element_size: width,
+                constants: vec![
+                    ("TILE_ROWS", rows),
+                    ("TILE_COLS", cols),
+                    ("BLOCKS", blocks),
+                    ("PHASES", phases),
+                ]
+                .into(),
+                block: [down * across / blocks, 1, 1],
+                grid: Grid::TilesLinear { x: cols, y: rows },
+                static_shared: if dynamic { 0 } else { shared },
+                dynamic_shared: if dynamic { shared } else { 0 },
+            });
+        }
+    }
+    let streams: &'static [u32] = if tile.variant == "square" { &[1, 2, 4] } else { &[1] };
+    rung!("transpose", "any_width", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
+        variant: tile.variant.into(),
+        idea: "Every width: a thread turns a block of elements one chunk wide and as many rows high.".into(),
+        because: "Runs of 256 bytes on both sides and 16 bytes per instruction for bytes and halves too.".into(),
+        accepts: Accepts::ALL,
+        element_sizes: tile.widths.into(),
+        wgsl_element_sizes: tile.widths.into(),
+        switches: vec![Switch { name: "STREAMS".into(), values: streams.into() }].into(),
+        needs: aligned("VECTOR_INPUT", "VECTOR_OUTPUT", None).into(),
+        tunings: tunings.into(),
+    })
+}
+
+/// Both sides in chunks of 16 bytes.
+fn aligned(input: &'static str, output: &'static str, language: Option<Language>) -> Vec<Need> {
+    [(input, "input"), (output, "output")]
+        .map(|(fact, side)| Need {
+            language,
+            fact: fact.into(),
+            value: 1,
+            because: format!("this rung takes rows of the {side} that start at multiples of 16 bytes").into(),
+        })
+        .to_vec()
+}
+
+/// TILE_ROWS, RUN, DEPTH and MIN_BLOCKS of `sheared` for 1, 2, 4 and 8 bytes in CUDA.
+const WIDE: [[u32; 4]; 4] = [[128, 64, 5, 4], [128, 64, 6, 6], [64, 128, 5, 1], [32, 64, 5, 1]];
+/// The same for matrices of at most 32 words in a row.
+const NARROW: [[u32; 4]; 4] = [[128, 32, 5, 4], [128, 32, 6, 6], [64, 32, 5, 1], [32, 32, 5, 1]];
+/// TILE_ROWS, RUN and DEPTH in WGSL.
+const WGSL_SHEARED: [[u32; 3]; 4] = [[64, 32, 9], [64, 32, 9], [64, 32, 9], [32, 128, 9]];
+
+fn sheared(cuda: [[u32; 4]; 4], variant: &'static str) -> Rung {
+    const WORD: u32 = 4;
+    const CHUNK: u32 = 16;
+    const SECTOR: u32 = 32;
+    let mut tunings = Vec::new();
+    for (index, &width) in PARTS_OF_CHUNKS.iter().enumerate() {
+        let width = width as u32;
+        let per_word = (WORD / width).max(1);
+        let mut push = |language, rows: u32, run: u32, word: u32, constants: Vec<(&'static str, u32)>| {
+            let cols = run * word.min(WORD.max(width)) / WORD.max(width) * per_word - (per_word - 1);
+            tunings.push(Tuning {
+                language,
+                element_size: width.into(),
+                constants: constants.into(),
+                block: [256, 1, 1],
+                grid: Grid::TilesLinear { x: cols, y: rows },
+                static_shared: (rows + SECTOR / width + CHUNK / width) * run * word,
+                dynamic_shared: 0,
+            });
+        };
+        let [rows, run, depth, blocks] = cuda[index];
+        let constants = vec![("TILE_ROWS", rows), ("RUN", run), ("DEPTH", depth), ("MIN_BLOCKS", blocks)];
+        // A word of the CUDA kernel holds at least one element; in WGSL it has 4 bytes.
+        push(Language::Cuda, rows, run, WORD.max(width), constants);
+        let [rows, run, depth] = WGSL_SHEARED[index];
+        push(Language::Wgsl, rows, run, WORD, vec![("TILE_ROWS", rows), ("RUN", run), ("DEPTH", depth)]);
+    }
+    let mut rung = rung!("transpose", "sheared", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
+        variant: variant.into(),
+        idea: "The tile follows the shift of each output row, so that all stores but the ends are whole aligned chunks.".into(),
+        because: "Odd leading dimensions no longer cost whole sectors and wide stores.".into(),
+        accepts: Accepts::ALL,
+        element_sizes: PARTS_OF_CHUNKS.into(),
+        wgsl_element_sizes: PARTS_OF_CHUNKS.into(),
+        tunings: tunings.into(),
+    });
+    if variant == "narrow" {
+        rung.wgsl = Source::Absent { because: "the WGSL rung's staged rows are this short already".into() };
+        rung.wgsl_element_sizes = (&[]).into();
+    }
+    rung
+}
+
+/// The same tuning for every width and in both languages.
+fn every_width(block: u32, grid: Grid, static_shared: impl Fn(Language, u32) -> u32) -> Vec<Tuning> {
+    let mut tunings = Vec::new();
+    for language in [Language::Cuda, Language::Wgsl] {
+        for &element_size in ANY_WORD {
+            tunings.push(Tuning {
+                language,
+                element_size,
+                constants: (&[]).into(),
+                block: [block, 1, 1],
+                grid,
+                static_shared: static_shared(language, element_size as u32),
+                dynamic_shared: 0,
+            });
+        }
+    }
+    tunings
+}
+
+fn skinny() -> Rung {
+    const THREADS: u32 = 128;
+    const MOST: u32 = 8;
+    const CHUNK: u32 = 16;
+    let switch = |name: &'static str, values: &'static [u32]| Switch { name: name.into(), values: values.into() };
+    let mut needs = vec![Need {
+        language: None,
+        fact: "SKINNY".into(),
+        value: 1,
+        because: "this rung takes matrices with 1 to 8 columns (or rows) and no gaps between them".into(),
+    }];
+    needs.extend(aligned("CHUNKED_INPUT", "CHUNKED_OUTPUT", Some(Language::Wgsl)));
+    rung!("transpose", "skinny", block [128, 1, 1], Grid::LongSideBytes { per_block: THREADS * CHUNK }, {
+        idea: "A few columns are a list of records, taken apart and put together in registers.".into(),
+        because: "A square tile would be mostly empty; here every access is a chunk of a contiguous run.".into(),
+        accepts: Accepts::ALL,
+        element_sizes: ANY_WORD.into(),
+        wgsl_element_sizes: ANY_WORD.into(),
+        constants: vec![("THREADS", THREADS)].into(),
+        switches: vec![
+            switch("NARROW", &[1, 2, 3, 4, 5, 6, 7, 8]),
+            switch("NARROW_INPUT", &[1, 0]),
+            switch("CHUNKED_INPUT", &[1, 0]),
+            switch("CHUNKED_OUTPUT", &[1, 0]),
+        ]
+        .into(),
+        needs: needs.into(),
+        tunings: every_width(THREADS, Grid::LongSideBytes { per_block: THREADS * CHUNK }, |_, _| THREADS * MOST * CHUNK)
+            .into(),
+    })
+}
+
+/// Bytes of the matrices of a block of `batched_small`: with the padding, WGSL stays within 16 KiB.
+pub(super) const STAGE_BYTES: [(Language, u32); 2] = [(Language::Cuda, 16_384), (Language::Wgsl, 15_360)];
+
+fn batched_small() -> Rung {
+    const THREADS: u32 = 256;
+    const BANKS: u32 = 128;
+    const WORD: u32 = 4;
+    const CHUNK: u32 = 16;
+    let mut tunings = Vec::new();
+    for (language, stage) in STAGE_BYTES {
+        let grid = Grid::Matrices { per_block: stage };
+        let shared = |_, width: u32| {
+            // The CUDA kernel's words hold at least one element, and its runs may start inside a chunk.
+            let (word, more) = if language == Language::Cuda { (WORD.max(width), 2 * CHUNK) } else { (WORD, 0) };
+            let staged = (stage + more) / word;
+            (staged + staged / (BANKS / word) + 1) * word
+        };
+        let of_language = every_width(THREADS, grid, shared).into_iter().filter(|t| t.language == language);
+        tunings.extend(of_language.map(|t| Tuning { constants: vec![("STAGE_BYTES", stage)].into(), ..t }));
+    }
+    let need = |language, fact: &'static str, because: &'static str| Need {
+        language,
+        fact: fact.into(),
+        value: 1,
+        because: because.into(),
+    };
+    rung!("transpose", "batched_small", block [256, 1, 1], Grid::Matrices { per_block: 16_384 }, {
+        idea: "Small matrices one behind the other are one long array; only shared memory knows their shape.".into(),
+        because: "No tile is left mostly empty, and a block moves one contiguous run on both sides.".into(),
+        accepts: Accepts::ALL,
+        element_sizes: ANY_WORD.into(),
+        wgsl_element_sizes: ANY_WORD.into(),
+        needs: vec![
+            need(None, "GAP_FREE", "this rung takes matrices without gaps, one behind the other"),
+            need(None, "SMALL", "this rung takes matrices of at most 15 KiB"),
+            need(Some(Language::Wgsl), "WHOLE_CHUNKS", "this rung takes runs of matrices that start at multiples of 16 bytes"),
+        ]
+        .into(),
+        tunings: tunings.into(),
+    })
+}
