@@ -203,6 +203,28 @@ fn a_c_locale_gets_ascii() {
 }
 
 #[test]
+fn no_adapter_is_one_line_that_says_how_to_get_one() {
+    let mut command = tool(&["run", "copy", "--len", "10", "--backend", "wgpu"]);
+    let (code, out, err) = outcome(command.env("WGPU_BACKEND", "vulkan").env("VK_DRIVER_FILES", "/nonexistent"));
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("no Vulkan") && err.contains("Install"), "{err}");
+}
+
+#[test]
+fn without_any_gpu_the_simulator_runs_the_ladder() {
+    let mut command = tool(&["run", "transpose", "--size", "64", "--format", "json"]);
+    command.env("WGPU_BACKEND", "vulkan").env("VK_DRIVER_FILES", "/nonexistent").env("CUDA_VISIBLE_DEVICES", "");
+    let (code, out, err) = outcome(&mut command);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    for row in document["rows"].as_array().expect("rows") {
+        assert_eq!(row["backend"], "sim");
+        assert!(row["median_ms"].is_null(), "a simulated time: {row}");
+        assert_ne!(row["verdict"], "wrong");
+    }
+}
+
+#[test]
 fn a_device_that_does_not_exist_is_an_error_that_lists_those_that_do() {
     if !some_backend() {
         eprintln!("skipped: no backend opens here");

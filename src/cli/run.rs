@@ -67,10 +67,10 @@ pub struct RunArguments {
     #[arg(long, hide = true)]
     max_binding: Option<u64>,
     /// Seconds of sampling.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     budget: Option<f64>,
     /// Seconds of work before the first sample.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     warmup: Option<f64>,
     /// Exactly this many rounds of samples.
     #[arg(long)]

@@ -104,9 +104,13 @@ mod tests {
 
     #[test]
     fn bands_cover_every_element_once_within_the_limit() {
-        for (rows, cols, batch, limit) in
-            [(300, 500, 1, 65_536), (1, 100_000, 1, 65_536), (100_000, 1, 1, 65_536), (100, 90, 9, 65_536), (3, 40_000, 1, 65_536)]
-        {
+        for (rows, cols, batch, limit) in [
+            (300, 500, 1, 65_536),
+            (1, 100_000, 1, 65_536),
+            (100_000, 1, 1, 65_536),
+            (100, 90, 9, 65_536),
+            (3, 40_000, 1, 65_536),
+        ] {
             let problem = Problem::new(Element::F32, [rows, cols]).with_batch(batch);
             let sides = sides(&problem);
             let bands = cut(&sides, &problem, limit, 256).unwrap_or_else(|| panic!("{rows}x{cols}"));

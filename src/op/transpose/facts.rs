@@ -37,7 +37,8 @@ pub(crate) fn value((input, output): &(Shape, Shape), element: Element, name: &s
 /// Whether some problem gives these switches these values together.
 pub(super) fn occurs(element: Element, setting: &[(String, u32)]) -> bool {
     let of = |name| setting.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
-    let (Some(input), Some(output), Some(narrow)) = (of("CHUNKED_INPUT"), of("CHUNKED_OUTPUT"), of("NARROW_INPUT")) else {
+    let (Some(input), Some(output), Some(narrow)) = (of("CHUNKED_INPUT"), of("CHUNKED_OUTPUT"), of("NARROW_INPUT"))
+    else {
         return true;
     };
     let (few, many) = if narrow == 1 { (input, output) } else { (output, input) };

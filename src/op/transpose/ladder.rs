@@ -152,13 +152,8 @@ fn any_width(tile: &Tile) -> Rung {
             tunings.push(Tuning {
                 language,
                 element_size: width,
-                constants: vec![
-                    ("TILE_ROWS", rows),
-                    ("TILE_COLS", cols),
-                    ("BLOCKS", blocks),
-                    ("PHASES", phases),
-                ]
-                .into(),
+                constants: vec![("TILE_ROWS", rows), ("TILE_COLS", cols), ("BLOCKS", blocks), ("PHASES", phases)]
+                    .into(),
                 block: [down * across / blocks, 1, 1],
                 grid: Grid::TilesLinear { x: cols, y: rows },
                 static_shared: if dynamic { 0 } else { shared },
