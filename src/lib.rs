@@ -74,3 +74,8 @@ pub use error::{Error, Result};
 pub use problem::{Layout, Problem};
 pub use session::{Inputs, Prepared, Session, Stage, Verdict, Verified};
 pub use timing::{Samples, Timing, paired_ratio};
+
+/// The README's example is a test.
+#[cfg(all(doctest, feature = "sim"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
