@@ -2,13 +2,13 @@
 //! the CUDA twins, and says where the two differ.
 //!
 //! ```sh
-//! gpu-ladder run transpose --backend cuda --rows 1024 --cols 1024 --iters 1 --warmup 0   # under:
 //! ncu --csv --page raw --print-units base --clock-control none -k regex:transpose_ --launch-count 18 \
-//!     --log-file 1024.csv --metrics METRICS …     # METRICS: see --metrics
-//! cargo run --release --example counters_against_ncu -- 1024x1024=1024.csv > h200-counters.md
+//!     --log-file 1024.csv --metrics "$(counters_against_ncu --metrics)" \
+//!     gpu-ladder run transpose --backend cuda --rows 1024 --cols 1024 --iters 1 --warmup 0
+//! cargo run --release --example counters_against_ncu -- 1024x1024=1024.csv --json h200-counters.json
 //! ```
-//! Several files of one shape (other metrics) are joined; `--json FILE` writes every figure.
-//! No GPU is needed to read the files.
+//! Several files of one shape are joined. No GPU is needed to read them. Ends 1 if a figure is further
+//! apart than it should be and no exception explains it.
 
 use gpu_ladder::backend::{Backend, sim::Sim};
 use gpu_ladder::op::{Op, Transpose};
@@ -23,80 +23,118 @@ use std::sync::Arc;
 /// A figure that both sides have.
 struct Figure {
     name: &'static str,
-    /// The metrics of Nsight Compute that tell it, the first that is there.
-    metrics: &'static [&'static str],
     simulated: fn(&Counters) -> Option<f64>,
+    measured: fn(&Measured) -> Option<f64>,
     /// Whether it must be the same to the last digit where every access is of single elements.
     sectors: bool,
 }
 
-/// What is compared, in column order.
+/// The metrics of one kernel, by name.
+type Measured = BTreeMap<String, f64>;
+/// Kernels by name and block size.
+type Kernels = BTreeMap<(String, String), Measured>;
+
+const LOAD_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+const LOAD_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+const STORE_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
+const STORE_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
+const LOAD_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
+const STORE_WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
+const LOAD_CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+const STORE_CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum";
+const THREADS: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
+const METRICS: &[&str] = &[
+    LOAD_REQUESTS,
+    LOAD_SECTORS,
+    STORE_REQUESTS,
+    STORE_SECTORS,
+    LOAD_WAVES,
+    STORE_WAVES,
+    LOAD_CONFLICTS,
+    STORE_CONFLICTS,
+    THREADS,
+];
+
+/// What is compared, in column order. Sectors per request are made from their two sums, since the
+/// profiler prints its own ratio with two digits.
 const FIGURES: &[Figure] = &[
     Figure {
         name: "sectors/load",
-        metrics: &["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"],
         simulated: |c| c.global_load.sectors_per_request(),
+        measured: |m| ratio(m, LOAD_SECTORS, LOAD_REQUESTS),
         sectors: true,
     },
     Figure {
         name: "sectors/store",
-        metrics: &["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"],
         simulated: |c| c.global_store.sectors_per_request(),
+        measured: |m| ratio(m, STORE_SECTORS, STORE_REQUESTS),
         sectors: true,
     },
     Figure {
         name: "load sectors",
-        metrics: &["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"],
         simulated: |c| traffic(&c.global_load),
+        measured: |m| m.get(LOAD_SECTORS).copied(),
         sectors: true,
     },
     Figure {
         name: "store sectors",
-        metrics: &["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
         simulated: |c| traffic(&c.global_store),
+        measured: |m| m.get(STORE_SECTORS).copied(),
         sectors: true,
     },
     Figure {
-        name: "shared wavefronts, loads",
-        metrics: &[
-            "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-        ],
+        name: "shared load wavefronts",
         simulated: |c| waves(&c.shared_load),
+        measured: |m| m.get(LOAD_WAVES).copied(),
         sectors: false,
     },
     Figure {
-        name: "shared wavefronts, stores",
-        metrics: &[
-            "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-        ],
+        name: "shared store wavefronts",
         simulated: |c| waves(&c.shared_store),
+        measured: |m| m.get(STORE_WAVES).copied(),
         sectors: false,
     },
     Figure {
-        name: "bank conflicts, loads",
-        metrics: &[
-            "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-        ],
+        name: "share of load conflicts",
         simulated: |c| conflicts(&c.shared_load),
+        measured: |m| ratio(m, LOAD_CONFLICTS, LOAD_WAVES),
         sectors: false,
     },
     Figure {
-        name: "bank conflicts, stores",
-        metrics: &[
-            "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-        ],
+        name: "share of store conflicts",
         simulated: |c| conflicts(&c.shared_store),
+        measured: |m| ratio(m, STORE_CONFLICTS, STORE_WAVES),
         sectors: false,
     },
     Figure {
         name: "threads/instruction",
-        metrics: &["smsp__thread_inst_executed_per_inst_executed.ratio"],
         simulated: Counters::lanes_per_instruction,
+        measured: |m| m.get(THREADS).copied(),
         sectors: false,
+    },
+];
+
+fn ratio(measured: &Measured, over: &str, under: &str) -> Option<f64> {
+    Some(measured.get(over)? / measured.get(under).filter(|m| **m > 0.0)?)
+}
+
+/// Figures known to be apart, and why.
+struct Exception {
+    rungs: &'static [&'static str],
+    figures: &'static [&'static str],
+    because: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        rungs: &["tiled_padded@16", "tiled_padded@32"],
+        figures: &["shared load wavefronts", "share of load conflicts"],
+        because: "Not the addresses: `coarsened` reads shared memory by the same ones and measures the simulated number. The hardware's counter also has turns lost to timing, most likely to global data that returns through the same pipe; its excess is larger on larger matrices, where every rung has some.",
+    },
+    Exception {
+        rungs: &["register_blocked", "ordered"],
+        figures: &["sectors/store", "shared load wavefronts"],
+        because: "The twins differ in tiles that the edge cuts: a WGSL binding has one type, so the rung stores whole chunks there (fewer requests, and it reads a chunk before it knows whether the chunk is needed); in CUDA it stores single elements. The sectors moved are the same.",
     },
 ];
 
@@ -111,12 +149,10 @@ fn waves(t: &SharedTraffic) -> Option<f64> {
     (t.requests > 0).then_some(t.wavefronts as f64)
 }
 
+/// The wavefronts that conflicts cost, as a share of all.
 fn conflicts(t: &SharedTraffic) -> Option<f64> {
-    (t.requests > 0).then_some((t.wavefronts - t.ideal_wavefronts) as f64)
+    (t.wavefronts > 0).then_some((t.wavefronts - t.ideal_wavefronts) as f64 / t.wavefronts as f64)
 }
-
-/// The metrics of one kernel, by name.
-type Measured = BTreeMap<String, f64>;
 
 /// One figure of one rung.
 struct Cell {
@@ -132,15 +168,27 @@ struct Line {
     cells: Vec<Cell>,
 }
 
+impl Line {
+    /// The figures that are further apart than they should be.
+    fn apart(&self) -> impl Iterator<Item = &'static str> {
+        FIGURES.iter().zip(&self.cells).filter(|(_, cell)| cell.close == Some(false)).map(|(figure, _)| figure.name)
+    }
+
+    /// Which exception explains that a figure is apart.
+    fn exception(&self, figure: &str) -> Option<usize> {
+        EXCEPTIONS.iter().position(|e| e.rungs.contains(&self.rung.as_str()) && e.figures.contains(&figure))
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|a| a == "--metrics") {
-        let all: Vec<&str> = FIGURES.iter().flat_map(|f| f.metrics).copied().collect();
-        println!("{}", all.join(","));
+        println!("{}", METRICS.join(","));
         return ExitCode::SUCCESS;
     }
     match compare(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("counters_against_ncu: {error}");
             ExitCode::from(2)
@@ -148,8 +196,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: &[String]) -> Result<()> {
-    let mut shapes: BTreeMap<(u64, u64), BTreeMap<(String, String), Measured>> = BTreeMap::new();
+/// Whether every figure is as close as it should be, or its difference is explained.
+fn compare(arguments: &[String]) -> Result<bool> {
+    let mut shapes: BTreeMap<(u64, u64), Kernels> = BTreeMap::new();
     let (mut json, mut arguments) = (None, arguments.iter());
     while let Some(argument) = arguments.next() {
         if argument == "--json" {
@@ -179,7 +228,7 @@ fn compare(arguments: &[String]) -> Result<()> {
         let text = format!("{:#}\n", document(&lines));
         std::fs::write(path, text).map_err(|e| Error::File { path: path.clone(), problem: e.to_string() })?;
     }
-    Ok(())
+    Ok(lines.iter().all(|line| line.apart().all(|figure| line.exception(figure).is_some())))
 }
 
 fn usage(argument: &str) -> Error {
@@ -191,7 +240,7 @@ fn usage(argument: &str) -> Error {
 }
 
 /// The first launch of every kernel in a raw page, by name and block size.
-fn read(path: &Path) -> Result<BTreeMap<(String, String), Measured>> {
+fn read(path: &Path) -> Result<Kernels> {
     let problem = |e: String| Error::File { path: path.display().to_string(), problem: e };
     let text = std::fs::read_to_string(path).map_err(|e| problem(e.to_string()))?;
     // The profiler's and the program's own lines stand around the table.
@@ -203,7 +252,7 @@ fn read(path: &Path) -> Result<BTreeMap<(String, String), Measured>> {
         names.iter().position(|n| n == name).ok_or_else(|| problem(format!("no column \"{name}\": not a raw page")))
     };
     let (kernel, block) = (place("Kernel Name")?, place("Block Size")?);
-    let mut kernels = BTreeMap::new();
+    let mut kernels = Kernels::new();
     for record in reader.records() {
         let record = record.map_err(|e| problem(e.to_string()))?;
         let name = record.get(kernel).unwrap_or_default().split('(').next().unwrap_or_default().to_string();
@@ -222,12 +271,7 @@ fn read(path: &Path) -> Result<BTreeMap<(String, String), Measured>> {
 }
 
 /// One rung on one shape; none where it was not measured.
-fn line(
-    shape: (u64, u64),
-    rung: &Rung,
-    kernels: &BTreeMap<(String, String), Measured>,
-    machine: &Machine,
-) -> Result<Option<Line>> {
+fn line(shape: (u64, u64), rung: &Rung, kernels: &Kernels, machine: &Machine) -> Result<Option<Line>> {
     let [x, y, z] = rung.passes[0].block;
     let key = (format!("transpose_{}", rung.name), format!("({x}, {y}, {z})"));
     let Some(measured) = kernels.get(&key) else { return Ok(None) };
@@ -237,22 +281,19 @@ fn line(
         .iter()
         .map(|figure| {
             let simulated = (figure.simulated)(&profile.totals);
-            let measured = figure.metrics.iter().find_map(|m| measured.get(*m)).copied();
             // A kernel without shared memory has zero wavefronts on one side and none on the other.
-            let measured = measured.filter(|m| simulated.is_some() || *m != 0.0);
+            let measured = (figure.measured)(measured).filter(|m| simulated.is_some() || *m != 0.0);
             let allowed = if figure.sectors && scalar { 0.0 } else { TOLERANCE };
-            let close = simulated.zip(measured).map(|(s, m)| apart(s, m) <= allowed + PRINTED);
+            let close = simulated.zip(measured).map(|(s, m)| apart(s, m) <= allowed);
             Cell { simulated, measured, close }
         })
         .collect();
     Ok(Some(Line { shape, rung: rung.id(), cells }))
 }
 
-/// The profiler prints six digits of a ratio.
-const PRINTED: f64 = 1e-5;
-
+/// The difference, relative to the measured figure; a share below one is compared as it is.
 fn apart(simulated: f64, measured: f64) -> f64 {
-    if simulated == measured { 0.0 } else { (simulated - measured).abs() / measured.abs().max(1.0) }
+    (simulated - measured).abs() / measured.abs().max(1.0)
 }
 
 /// The verified run of a rung: its result is checked, so what was counted is the right program.
@@ -272,14 +313,17 @@ async fn simulate((rows, cols): (u64, u64), rung: &Rung, machine: &Machine) -> R
 fn number(value: Option<f64>) -> String {
     match value {
         None => "-".into(),
-        Some(v) if v.fract() == 0.0 => format!("{v:.0}"),
-        Some(v) => format!("{v:.2}"),
+        Some(v) => {
+            let text = format!("{v:.2}");
+            text.strip_suffix(".00").unwrap_or(&text).to_string()
+        }
     }
 }
 
 fn markdown(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut shape = None;
+    let mut used: Vec<usize> = Vec::new();
     for line in lines {
         if shape != Some(line.shape) {
             shape = Some(line.shape);
@@ -288,29 +332,39 @@ fn markdown(lines: &[Line]) -> String {
             out += &"|---:".repeat(FIGURES.len());
             out += "|\n";
         }
-        let cells: Vec<String> = line
-            .cells
+        let cells: Vec<String> = FIGURES
             .iter()
-            .map(|cell| match cell {
+            .zip(&line.cells)
+            .map(|(figure, cell)| match cell {
                 Cell { simulated: None, measured: None, .. } => String::new(),
                 Cell { simulated, measured, close: Some(true) } if number(*simulated) == number(*measured) => {
                     number(*simulated)
                 }
-                Cell { simulated, measured, close } => {
-                    let mark = if *close == Some(false) { "**" } else { "" };
-                    format!("{mark}{} / {}{mark}", number(*simulated), number(*measured))
+                Cell { simulated, measured, close: Some(false) } => {
+                    let why = line.exception(figure.name).map_or("unexplained".into(), |e| {
+                        let at = used.iter().position(|u| *u == e).unwrap_or_else(|| {
+                            used.push(e);
+                            used.len() - 1
+                        });
+                        (at + 1).to_string()
+                    });
+                    format!("**{} / {}** [{why}]", number(*simulated), number(*measured))
                 }
+                Cell { simulated, measured, .. } => format!("{} / {}", number(*simulated), number(*measured)),
             })
             .collect();
         out += &format!("| {} | {} |\n", line.rung, cells.join(" | "));
     }
     let all = || lines.iter().flat_map(|l| l.cells.iter()).filter_map(|c| c.close);
     out += &format!(
-        "\nsimulated / measured, one figure where both print alike; bold beyond the tolerance (sectors of scalar accesses exact, else {:.0} %). {} of {} figures are within it.\n",
-        TOLERANCE * 100.0,
+        "\nSimulated / measured, one figure where both print alike. {} of {} figures are as close as they should be: sectors of scalar accesses exactly, the rest within {:.0} %. Bold ones are not:\n\n",
         all().filter(|close| *close).count(),
-        all().count()
+        all().count(),
+        TOLERANCE * 100.0,
     );
+    for (index, exception) in used.iter().enumerate() {
+        out += &format!("{}. {}\n", index + 1, EXCEPTIONS[*exception].because);
+    }
     out
 }
 
@@ -320,8 +374,12 @@ fn document(lines: &[Line]) -> serde_json::Value {
         .map(|line| {
             let mut figures = serde_json::Map::new();
             for (figure, cell) in FIGURES.iter().zip(&line.cells) {
-                let value =
-                    serde_json::json!({ "simulated": cell.simulated, "measured": cell.measured, "close": cell.close });
+                let because = (cell.close == Some(false))
+                    .then(|| line.exception(figure.name).map(|e| EXCEPTIONS[e].because))
+                    .flatten();
+                let value = serde_json::json!({
+                    "simulated": cell.simulated, "measured": cell.measured, "close": cell.close, "because": because,
+                });
                 figures.insert(figure.name.into(), value);
             }
             serde_json::json!({ "rung": line.rung, "rows": line.shape.0, "cols": line.shape.1, "figures": figures })

@@ -3,7 +3,7 @@
 
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Select};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::rung::Rung;
+use gpu_ladder::rung::{Accepts, Rung};
 use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Session, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -56,11 +56,12 @@ fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for op in op::OPS {
         for rung in op.ladder() {
-            let sizes = if backend == "cuda" { &rung.element_sizes } else { &rung.wgsl_element_sizes };
+            let language = session.device().language();
+            let sizes = rung.sizes(language);
             for case in cases(*op, rung) {
                 let name = format!("{backend}::{}::{}::{}", op.name(), rung.id(), case.name);
                 let too_long = backend == "sim" && op.work(&case.problem).bytes > (SIMULATED * 8) as f64;
-                if too_long || !sizes.contains(&case.problem.element.size()) {
+                if too_long || op::accepts(*op, rung, language, &case.problem).is_err() {
                     continue;
                 }
                 let (session, rung) = (Arc::clone(&session), rung.clone());
@@ -112,6 +113,7 @@ fn skipped(error: &Error) -> Result<(), Failed> {
 fn cases(op: &dyn Op, rung: &Rung) -> Vec<Case> {
     match op.name() {
         "transpose" => transposes(rung),
+        "transpose_in_place" => squares(),
         "matmul" => products(rung),
         _ => lengths(op, rung),
     }
@@ -143,6 +145,40 @@ fn lengths(op: &dyn Op, rung: &Rung) -> Vec<Case> {
         cases.push(case("f32_0", Problem::new(Element::F32, [0])));
     }
     cases
+}
+
+fn squares() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for element in [Element::U8, Element::F16, Element::F32, Element::F64, Element::B128] {
+        for side in [0u64, 1, 2, 16, 31, 63, 64, 65, 128, 129, 200, 1000] {
+            cases.push(case(format!("{element}_{side}"), Problem::new(element, [side])));
+            let ld = side.next_multiple_of(16) + 16;
+            let view = Layout { leading_dimension: Some(ld), offset: 32, ..Layout::default() };
+            cases.push(case(format!("{element}_{side}_view"), Problem::new(element, [side]).with_layout(0, view)));
+        }
+        let strided = Layout { leading_dimension: Some(80), offset: 16, batch_stride: Some(80 * 80), transposed: false };
+        cases.push(case(
+            format!("{element}_batch_strided"),
+            Problem::new(element, [70]).with_batch(3).with_layout(0, strided),
+        ));
+    }
+    cases
+}
+
+/// Strides of whole chunks of 16 bytes around a ragged matrix.
+fn whole_chunks(element: Element, [rows, cols]: [u64; 2], batch: u64) -> Problem {
+    let chunk = 16 / element.size();
+    let layout = |rows: u64, cols: u64, offset: u64| {
+        let ld = cols.next_multiple_of(chunk) + chunk;
+        Layout {
+            leading_dimension: Some(ld),
+            offset: offset * chunk,
+            batch_stride: Some(rows * ld + 2 * chunk),
+            transposed: false,
+        }
+    };
+    let problem = Problem::new(element, [rows, cols]).with_batch(batch);
+    problem.with_layout(0, layout(rows, cols, 3)).with_layout(1, layout(cols, rows, 1))
 }
 
 fn transposes(rung: &Rung) -> Vec<Case> {
@@ -197,6 +233,18 @@ fn transposes(rung: &Rung) -> Vec<Case> {
                 let problem =
                     Problem::new(element, [65, 68]).with_layout(0, offset(input)).with_layout(1, offset(output));
                 cases.push(case(format!("{element}_offsets_{input}_{output}"), problem));
+            }
+        }
+        if rung.accepts == Accepts::ALL {
+            for (rows, cols) in [(1, 1), (3, 700), (700, 3), (63, 65), (129, 257), (257, 17), (20, 300), (300, 40)] {
+                cases.push(case(
+                    format!("{element}_{rows}x{cols}_whole_chunks"),
+                    whole_chunks(element, [rows, cols], 2),
+                ));
+            }
+            for (rows, cols, batch) in [(4, 4, 1000), (3, 5, 333), (7, 9, 64), (30, 16, 3), (1, 1, 77), (1, 8, 16)] {
+                let problem = Problem::new(element, [rows, cols]).with_batch(batch);
+                cases.push(case(format!("{element}_{batch}_of_{rows}x{cols}"), problem));
             }
         }
         if rung.accepts.batch {

@@ -2,9 +2,10 @@
 //! it; and both twins of a rung agree with its row.
 
 use gpu_ladder::op::{self, shipped_programs};
-use gpu_ladder::rung::{Program, Source};
+use gpu_ladder::rung::{Language, Program, Source};
 use naga::back::{glsl, hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn parse(label: &str, text: &str) -> (naga::Module, ModuleInfo) {
@@ -101,11 +102,12 @@ fn the_params_of_every_shader_have_the_size_of_their_op() {
 
 #[test]
 fn the_workgroup_memory_of_every_shader_is_that_of_its_row() {
+    let programs = wgsl_programs();
     for op in op::OPS {
         for rung in op.ladder() {
-            for (program, text) in
-                wgsl_programs().iter().filter(|(p, _)| p.label == format!("{}/{}", op.name(), rung.id()))
-            {
+            // Where a switch decides how much is used, the row says the most.
+            let mut most = HashMap::new();
+            for (program, text) in programs.iter().filter(|(p, _)| p.label == format!("{}/{}", op.name(), rung.id())) {
                 let (module, _) = parse(&program.label, text);
                 let mut layouter = naga::proc::Layouter::default();
                 layouter.update(module.to_ctx()).expect("a valid module has a layout");
@@ -115,7 +117,12 @@ fn the_workgroup_memory_of_every_shader_is_that_of_its_row() {
                     .filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup)
                     .map(|(_, v)| u64::from(layouter[v.ty].size))
                     .sum();
-                assert_eq!(bytes, u64::from(rung.shared_elements) * program.element.size(), "{}", program.label);
+                let most: &mut u64 = most.entry(program.element.size()).or_default();
+                *most = bytes.max(*most);
+            }
+            for (size, bytes) in most {
+                let row = rung.static_shared(Language::Wgsl, size);
+                assert_eq!(bytes, row, "{}/{} for {size} bytes", op.name(), rung.id());
             }
         }
     }
@@ -127,18 +134,23 @@ fn the_constants_of_both_twins_are_those_of_the_row() {
     for op in op::OPS {
         for rung in op.ladder() {
             let (Source::Text(cuda), Source::Text(wgsl)) = (&rung.cuda, &rung.wgsl) else { continue };
-            let names = rung
-                .constants
-                .iter()
-                .map(|(n, _)| n.to_string())
-                .chain(rung.switches.iter().map(|s| s.name.to_string()));
-            for name in names {
-                let label = format!("{}/{}: {name}", op.name(), rung.id());
-                assert!(cuda.contains(&format!("#ifndef {name}\n")), "{label} is not a constant of the CUDA twin");
-                assert!(
-                    wgsl.contains(&format!("\nconst {name}: u32 = ")),
-                    "{label} is not a constant of the WGSL twin"
-                );
+            for language in [Language::Cuda, Language::Wgsl] {
+                let names = rung.sizes(language).iter().flat_map(|&size| {
+                    let tuned = rung.tuned(language, size);
+                    let constants: Vec<_> = tuned.constants.iter().map(|(n, _)| n.to_string()).collect();
+                    // A switch that a need leaves one value in this language is no constant of its twin.
+                    let fixed = |name: &str| rung.needs.iter().any(|n| n.language == Some(language) && n.fact == name);
+                    let switches = rung.switches.iter().filter(|s| !fixed(&s.name)).map(|s| s.name.to_string());
+                    constants.into_iter().chain(switches.collect::<Vec<_>>())
+                });
+                for name in names {
+                    let (text, line) = match language {
+                        Language::Cuda => (cuda, format!("#ifndef {name}\n")),
+                        Language::Wgsl => (wgsl, format!("\nconst {name}: u32 = ")),
+                    };
+                    let label = format!("{}/{}", op.name(), rung.id());
+                    assert!(text.contains(&line), "{label}: {name} is not a constant of the {language:?} twin");
+                }
             }
             let entry = format!("{}_{}", op.name(), rung.name);
             assert!(cuda.contains(&entry) && wgsl.contains(&entry), "{entry} is missing in a twin");

@@ -51,7 +51,7 @@ pub struct Select {
     pub device: Option<String>,
     /// Compile WGSL with everything that a browser enforces.
     pub browser_checks: bool,
-    /// Lowers the largest binding of a `wgpu` device, in bytes, to try what a smaller device would do.
+    /// Lowers the largest binding of a `wgpu` or simulated device, in bytes, to try what a smaller device would do.
     pub max_binding: Option<u64>,
 }
 

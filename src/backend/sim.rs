@@ -119,7 +119,11 @@ impl Backend for Sim {
             return Err(Error::NoDevice { backend: Sim::NAME, asked: name.into(), available: known });
         };
         let machine = Machine::load(chosen).map_err(|error| Error::device("the machine model", error))?;
-        Ok(Sim::new(machine, Options::default()))
+        let mut sim = Sim::new(machine, Options::default());
+        if let Some(bytes) = select.max_binding {
+            sim.description.limits.binding = sim.description.limits.binding.min(bytes);
+        }
+        Ok(sim)
     }
 
     fn device(&self) -> &Device {

@@ -60,6 +60,7 @@ fn fields(row: &Row) -> Map<String, Value> {
     }
     put("batch", json!(row.batch));
     put("verdict", json!(row.cell.verdict()));
+    put("selected", json!(row.selected));
     put("reason", json!(row.cell.reason()));
     let coverage = match &row.cell {
         Cell::Verified { coverage } => Some(coverage),
@@ -91,8 +92,12 @@ fn fields(row: &Row) -> Map<String, Value> {
     if let Some(c) = &row.counters {
         put("sectors_per_load", json!(c.sectors_per_load));
         put("sectors_per_store", json!(c.sectors_per_store));
+        put("ideal_sectors_per_load", json!(c.ideal_sectors_per_load));
+        put("ideal_sectors_per_store", json!(c.ideal_sectors_per_store));
         put("global_efficiency", json!(c.global_efficiency));
         put("conflict_degree", json!(c.conflict_degree));
+        put("load_conflict_degree", json!(c.load_conflict_degree));
+        put("store_conflict_degree", json!(c.store_conflict_degree));
         put("lanes_per_instruction", json!(c.lanes_per_instruction));
         put("instructions", json!(c.instructions));
         put("flops", json!(c.flops));
@@ -213,53 +218,61 @@ fn counters(rows: &[&Row], style: TableStyle, notes: &mut Vec<String>) -> String
         "rung",
         "sectors/load",
         "sectors/store",
-        "efficiency",
-        "conflict degree",
+        "bytes used",
+        "turns/shared load",
+        "turns/shared store",
         "lanes",
         "instructions",
         "warps/SM",
         "hazards",
         "verdict",
     ];
-    let number = |value: Option<f64>, digits: usize| value.map(|v| format!("{v:.digits$}")).unwrap_or_default();
+    let number = |value: Option<f64>| value.map(|v| format!("{v:.1}")).unwrap_or_default();
+    let sectors = |moved: Option<f64>, ideal: Option<f64>| {
+        moved.zip(ideal).map(|(moved, ideal)| format!("{moved:.1} of {ideal:.1}")).unwrap_or_default()
+    };
     let mut lines = Vec::new();
     for row in rows {
         let verdict = verdict(row, notes);
-        lines.push(match &row.counters {
-            None => vec![
-                row.rung.clone(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                verdict,
-            ],
-            Some(c) => vec![
-                row.rung.clone(),
-                number(c.sectors_per_load, 2),
-                number(c.sectors_per_store, 2),
-                number(c.global_efficiency, 3),
-                number(c.conflict_degree, 2),
-                number(c.lanes_per_instruction, 1),
+        let mut line = vec![row.rung.clone()];
+        match &row.counters {
+            None => line.resize(header.len() - 1, String::new()),
+            Some(c) => line.extend([
+                sectors(c.sectors_per_load, c.ideal_sectors_per_load),
+                sectors(c.sectors_per_store, c.ideal_sectors_per_store),
+                c.global_efficiency.map(|e| format!("{:.0} %", e * 100.0)).unwrap_or_default(),
+                number(c.load_conflict_degree),
+                number(c.store_conflict_degree),
+                number(c.lanes_per_instruction),
                 c.instructions.to_string(),
                 c.resident_warps.to_string(),
                 c.hazards.len().to_string(),
-                verdict,
-            ],
-        });
+            ]),
+        }
+        line.push(verdict);
+        lines.push(line);
     }
-    let counted = "counted by the simulator, not measured; per warp request, 32-byte sectors; conflict degree 1 is free of bank conflicts\n";
-    format!("{counted}{}", grid(style, header.map(String::from).to_vec(), lines))
+    let mut text = String::from("counted by the simulator; no time is measured or guessed\n");
+    text += &grid(style, header.map(String::from).to_vec(), lines);
+    text += COUNTED;
+    for row in rows.iter().filter(|row| !row.idea.is_empty()) {
+        text += &format!("{}: {}\n", row.rung, row.idea);
+    }
+    text
 }
+
+/// How the columns of the counters are read.
+const COUNTED: &str = "\
+sectors: 32-byte pieces of memory that a warp's access moves, of those its bytes would fit in; fewer bytes used is traffic in vain
+turns: 1 where all lanes are served at once, n where n of them meet in one bank of shared memory; empty where a rung uses none
+lanes: active threads of a warp per instruction, 32 at best; warps/SM: resident at a time; instructions: of warps, of the shader's code
+";
 
 /// The verdict, with a note where it has a reason.
 fn verdict(row: &Row, notes: &mut Vec<String>) -> String {
-    let word = row.cell.verdict();
-    let Some(reason) = row.cell.reason() else { return word.to_string() };
+    let mark = if row.selected == Some(true) { " *" } else { "" };
+    let word = format!("{}{mark}", row.cell.verdict());
+    let Some(reason) = row.cell.reason() else { return word };
     let index = notes.iter().position(|n| n == reason).unwrap_or_else(|| {
         notes.push(reason.to_string());
         notes.len() - 1
@@ -306,6 +319,9 @@ fn heading(rows: &[Row]) -> String {
             text.push_str(&line);
             seen.push(line);
         }
+    }
+    if rows.iter().any(|r| r.selected == Some(true)) {
+        text.push_str("* is the rung that the op selects for this problem on this device\n");
     }
     let timed = rows.iter().find(|r| r.samples.is_some());
     if let Some(row) = timed {

@@ -43,6 +43,7 @@ fn one(row: &Value) -> Option<Row> {
         element: text("element")?,
         batch: row["batch"].as_u64()?,
         cell,
+        selected: row["selected"].as_bool(),
         input: text("input"),
         seed: row["seed"].as_u64(),
         commit: text("commit"),

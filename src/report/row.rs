@@ -65,6 +65,8 @@ pub struct Row {
     pub dims: Vec<(&'static str, u64)>,
     pub batch: u64,
     pub cell: Cell,
+    /// Whether it is the rung that the op selects here; `None` where the op has no opinion.
+    pub selected: Option<bool>,
     pub input: Option<String>,
     pub seed: Option<u64>,
     pub commit: Option<String>,
@@ -102,10 +104,16 @@ pub struct Counters {
     /// 32-byte sectors of an average global load, and of a store.
     pub sectors_per_load: Option<f64>,
     pub sectors_per_store: Option<f64>,
+    /// The sectors that would have been enough for the same bytes, side by side.
+    pub ideal_sectors_per_load: Option<f64>,
+    pub ideal_sectors_per_store: Option<f64>,
     /// Useful over moved bytes of global memory.
     pub global_efficiency: Option<f64>,
     /// Shared-memory wavefronts over the fewest possible: 1 is free of bank conflicts.
     pub conflict_degree: Option<f64>,
+    /// The same for loads and stores by themselves.
+    pub load_conflict_degree: Option<f64>,
+    pub store_conflict_degree: Option<f64>,
     pub lanes_per_instruction: Option<f64>,
     pub instructions: u64,
     pub flops: u64,
@@ -135,6 +143,7 @@ impl Row {
             dims: op.dims().iter().copied().zip(problem.dims.iter().copied()).collect(),
             batch: problem.batch,
             cell: Cell::Absent("not run".into()),
+            selected: op.select(device, problem).map(|chosen| chosen.id() == rung.id()),
             input: None,
             seed: None,
             commit: option_env!("GPU_LADDER_COMMIT").map(str::to_string),
@@ -171,7 +180,7 @@ impl Row {
     pub(crate) fn set_profiles(&mut self, profiles: &[std::sync::Arc<crate::sim::Profile>]) {
         let Some(first) = profiles.first() else { return };
         let mut global = [crate::sim::GlobalTraffic::default(), crate::sim::GlobalTraffic::default()];
-        let (mut wavefronts, mut ideal, mut lanes) = (0, 0, 0);
+        let (mut wavefronts, mut ideal, mut lanes) = ([0; 3], [0; 3], 0);
         let mut sum = Counters {
             resident_warps: first.occupancy.warps,
             occupancy_limiter: format!("{:?}", first.occupancy.limiter),
@@ -182,12 +191,14 @@ impl Row {
             for (into, from) in global.iter_mut().zip([&totals.global_load, &totals.global_store]) {
                 into.requests += from.requests;
                 into.sectors += from.sectors;
+                into.ideal_sectors += from.ideal_sectors;
                 into.useful_bytes += from.useful_bytes;
                 into.moved_bytes += from.moved_bytes;
             }
-            let shared = totals.shared();
-            wavefronts += shared.wavefronts;
-            ideal += shared.ideal_wavefronts;
+            for (index, shared) in [totals.shared(), totals.shared_load, totals.shared_store].iter().enumerate() {
+                wavefronts[index] += shared.wavefronts;
+                ideal[index] += shared.ideal_wavefronts;
+            }
             lanes += totals.active_lanes;
             sum.instructions += totals.instructions;
             sum.flops += totals.flops.total();
@@ -198,8 +209,11 @@ impl Row {
         let moved = global[0].moved_bytes + global[1].moved_bytes;
         sum.sectors_per_load = global[0].sectors_per_request();
         sum.sectors_per_store = global[1].sectors_per_request();
+        sum.ideal_sectors_per_load = ratio(global[0].ideal_sectors, global[0].requests);
+        sum.ideal_sectors_per_store = ratio(global[1].ideal_sectors, global[1].requests);
         sum.global_efficiency = ratio(global[0].useful_bytes + global[1].useful_bytes, moved);
-        sum.conflict_degree = ratio(wavefronts, ideal);
+        [sum.conflict_degree, sum.load_conflict_degree, sum.store_conflict_degree] =
+            [0, 1, 2].map(|index| ratio(wavefronts[index], ideal[index]));
         sum.lanes_per_instruction = ratio(lanes, sum.instructions);
         sum.arithmetic_intensity = ratio(sum.flops, moved).filter(|&i| i > 0.0);
         self.counters = Some(sum);
