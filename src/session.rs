@@ -11,7 +11,7 @@ use crate::op::{self, Band, Op, Place, Shape, Window};
 use crate::problem::Problem;
 use crate::random;
 use crate::rung::{Grid, Operand, Pass, Rung, Source, Workspace, whole_matrices};
-use crate::timing::{Samples, Timing};
+use crate::timing::{self, Samples, Timing};
 use crate::verify::{Coverage, Expected, GUARD, Mismatch, POISONS};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -91,6 +91,11 @@ pub struct Verified<B: Backend> {
     prepared: Prepared<B>,
     coverage: Coverage,
 }
+
+/// Work to queue at a time while timing.
+const QUEUED_SECONDS: f64 = 0.02;
+/// The most rounds to queue at a time.
+const MOST_QUEUED: usize = 64;
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -439,18 +444,25 @@ impl<B: Backend> Session<B> {
         let mut turn = 0;
         let start = Instant::now();
         while turn == 0 || start.elapsed() < timing.warmup {
-            self.round(contenders, &rings, turn).await?;
+            self.rounds(contenders, &rings, turn, 1).await?;
             turn += 1;
         }
+        // Rounds are queued together, so that the device does not idle (and slow its clocks) while
+        // the host prepares the next one.
+        let round = start.elapsed().as_secs_f64() / turn as f64;
+        let together = ((QUEUED_SECONDS / round) as usize).clamp(1, MOST_QUEUED);
         let mut all: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
         let start = Instant::now();
-        for round in 0..timing.max_rounds {
-            for (samples, ns) in all.iter_mut().zip(self.round(contenders, &rings, turn).await?) {
-                samples.push(ns);
+        let mut done = 0;
+        while done < timing.max_rounds {
+            let count = together.min(timing.max_rounds - done);
+            for ns in self.rounds(contenders, &rings, turn, count).await? {
+                all.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns));
             }
-            turn += 1;
-            let enough = round + 1 >= timing.min_rounds;
-            if enough && (start.elapsed() >= timing.budget || self.settled(&all, timing.precision)) {
+            turn += count;
+            done += count;
+            let settled = || all.iter().all(|ns| ns.len() >= 30 && timing::uncertainty(ns) <= timing.precision);
+            if done >= timing.min_rounds && (start.elapsed() >= timing.budget || settled()) {
                 break;
             }
         }
@@ -476,25 +488,23 @@ impl<B: Backend> Session<B> {
         Ok(results)
     }
 
-    async fn round(&self, contenders: &[&Verified<B>], rings: &[Vec<Arc<Slot<B>>>], turn: usize) -> Result<Vec<f64>> {
+    /// Runs `count` rounds and returns the nanoseconds of each contender, round by round.
+    async fn rounds(
+        &self,
+        contenders: &[&Verified<B>],
+        rings: &[Vec<Arc<Slot<B>>>],
+        first: usize,
+        count: usize,
+    ) -> Result<Vec<Vec<f64>>> {
         let mut works = Vec::new();
-        for (contender, ring) in contenders.iter().zip(rings) {
-            works.push(contender.prepared.launches(&ring[turn % ring.len()])?);
+        for turn in first..first + count {
+            for (contender, ring) in contenders.iter().zip(rings) {
+                works.push(contender.prepared.launches(&ring[turn % ring.len()])?);
+            }
         }
         let slices: Vec<&[Launch<'_, B>]> = works.iter().map(Vec::as_slice).collect();
-        self.backend.time(&slices).await
-    }
-
-    fn settled(&self, all: &[Vec<f64>], precision: f64) -> bool {
-        all.iter().all(|ns| {
-            let samples = Samples {
-                ns: ns.clone(),
-                clock: self.device().clock,
-                cache_policy: String::new(),
-                telemetry: Default::default(),
-            };
-            ns.len() >= 30 && samples.uncertainty() <= precision
-        })
+        let ns = self.backend.time(&slices).await?;
+        Ok(ns.chunks(contenders.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
     /// The time of the smallest launch that this backend can time, in nanoseconds: times near it
@@ -764,6 +774,9 @@ impl<B: Backend> Verified<B> {
     pub async fn output(&self) -> Result<Vec<u8>> {
         let stage = &self.prepared.stage;
         let slot = stage.slot(0).await?;
+        if stage.initial.is_some() {
+            stage.poison(&slot, POISONS[0]).await?;
+        }
         stage.backend.launch(&self.prepared.launches(&slot)?)?;
         let bytes = stage.output_bytes()?;
         let mut padded = vec![0; stage.output_view_bytes()? as usize];

@@ -93,8 +93,7 @@ impl Samples {
 
     /// Half the interval's width as a share of the median: how well the median is known.
     pub fn uncertainty(&self) -> f64 {
-        let (low, high) = self.median_interval();
-        (high - low) / (2.0 * self.median())
+        uncertainty(&self.ns)
     }
 
     /// The median of the samples' second half over that of the first: a drift of the clocks shows here.
@@ -109,6 +108,12 @@ impl Samples {
 pub fn paired_ratio(a: &Samples, b: &Samples) -> (f64, (f64, f64)) {
     let ratios: Vec<f64> = a.ns.iter().zip(&b.ns).map(|(a, b)| a / b).collect();
     (quantile(&ratios, 0.5), median_interval(&ratios))
+}
+
+/// Half the width of the median's 95 % interval as a share of the median.
+pub(crate) fn uncertainty(values: &[f64]) -> f64 {
+    let (low, high) = median_interval(values);
+    (high - low) / (2.0 * quantile(values, 0.5))
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {

@@ -234,3 +234,15 @@ fn a_device_that_does_not_exist_is_an_error_that_lists_those_that_do() {
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("99") && err.contains("0 ("), "{err}");
 }
+
+#[test]
+fn the_tables_of_the_readmes_are_printed_from_the_kept_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let kept = root.join("docs/results/h200-transpose.json").display().to_string();
+    let (code, table, err) = run(&["report", &kept, "--shape", "8192x8192", "--format", "markdown"]);
+    assert_eq!(code, 0, "{err}");
+    for readme in ["README.md", "README.zh-CN.md"] {
+        let text = std::fs::read_to_string(root.join(readme)).expect("a readme");
+        assert!(text.contains(&table), "{readme} does not hold this table:\n{table}");
+    }
+}

@@ -156,7 +156,8 @@ fn squares() -> Vec<Case> {
             let view = Layout { leading_dimension: Some(ld), offset: 32, ..Layout::default() };
             cases.push(case(format!("{element}_{side}_view"), Problem::new(element, [side]).with_layout(0, view)));
         }
-        let strided = Layout { leading_dimension: Some(80), offset: 16, batch_stride: Some(80 * 80), transposed: false };
+        let strided =
+            Layout { leading_dimension: Some(80), offset: 16, batch_stride: Some(80 * 80), transposed: false };
         cases.push(case(
             format!("{element}_batch_strided"),
             Problem::new(element, [70]).with_batch(3).with_layout(0, strided),

@@ -21,7 +21,8 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for (name, _) in BACKENDS.iter().filter(|(_, built)| *built) {
-        let open = |max_binding| pollster::block_on(Any::open_named(name, &Select { max_binding, ..Select::default() }));
+        let open =
+            |max_binding| pollster::block_on(Any::open_named(name, &Select { max_binding, ..Select::default() }));
         match (open(None), open(Some(SMALL_BINDING))) {
             (Ok(whole), Ok(banded)) => {
                 eprintln!("{name}: {} ({})", whole.device().name, whole.device().driver);
@@ -71,9 +72,10 @@ fn suite(name: &'static str, whole: Arc<Session<Any>>, banded: Option<Arc<Sessio
         trials.push(Trial::ignorable_test(name, move || big(&session, case)));
     }
     if let Some(banded) = banded {
-        trials.push(Trial::test(format!("{name}::the_bands_are_many_and_every_rung_that_takes_views_runs_in_them"), move || {
-            every_view_rung_in_bands(&banded)
-        }));
+        trials.push(Trial::test(
+            format!("{name}::the_bands_are_many_and_every_rung_that_takes_views_runs_in_them"),
+            move || every_view_rung_in_bands(&banded),
+        ));
     }
     trials
 }
@@ -149,7 +151,7 @@ fn every_view_rung_in_bands(session: &Session<Any>) -> Result<(), Failed> {
     }
     // A rung that takes no offsets says which limit it meets where a band needs one.
     let naive = &Transpose.ladder()[0];
-    let problem = Problem::new(Element::F32, [40, 1001]);
+    let problem = Problem::new(Element::F32, [40, 5001]);
     pollster::block_on(async {
         let stage = session.stage(&Transpose, &problem, Inputs::Seeded(3)).await?;
         match session.prepare(&stage, naive).await {

@@ -62,17 +62,20 @@ fn origin(e: u32) -> u32 {
 }
 // Writes the chunk whose first element is e0, at an end of the output row that starts at `row_start`.
 fn store_end(e0: u32, row_start: u32) {
-    var chunk = output[e0 / VECTOR];
+    var chunk = vec4<u32>(0u);
     var owned = false;
     for (var m = 0u; m < VECTOR; m++) {
         let from_element = origin(e0 + m);
         if (from_element == OUTSIDE) {
             continue;
         }
-        if (!owned && e0 + m < row_start) {
-            return;  // the row above writes this chunk
+        if (!owned) {
+            if (e0 + m < row_start) {
+                return;  // the row above writes this chunk
+            }
+            owned = true;
+            chunk = output[e0 / VECTOR];   // padding keeps its value; nobody else touches this chunk
         }
-        owned = true;
         if (PER_WORD > 1u) {
             let element = (input[from_element / PER_WORD] >> (from_element % PER_WORD * BITS)) & MASK;
             let shift = m % PER_WORD * BITS;
@@ -83,7 +86,9 @@ fn store_end(e0: u32, row_start: u32) {
             }
         }
     }
-    output[e0 / VECTOR] = chunk;
+    if (owned) {
+        output[e0 / VECTOR] = chunk;
+    }
 }
 
 @compute @workgroup_size(THREADS)

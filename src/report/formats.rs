@@ -21,7 +21,7 @@ pub const FORMATS: &[Format] = &[
             table(rows, if unicode { presets::UTF8_FULL_CONDENSED } else { presets::ASCII_FULL_CONDENSED })
         },
     },
-    Format { name: "markdown", print: |rows, _| table(rows, presets::ASCII_MARKDOWN) },
+    Format { name: "markdown", print: |rows, _| markdown(rows) },
     Format { name: "csv", print: |rows, _| csv(rows) },
     Format { name: "json", print: |rows, _| json_document(rows) },
 ];
@@ -163,6 +163,23 @@ fn table(rows: &[Row], style: TableStyle) -> String {
         }
     }
     problems.iter().map(|rows| problem_table(rows, style)).collect::<Vec<_>>().join("\n")
+}
+
+/// The same in markdown, where a line that is no table row needs a paragraph of its own.
+fn markdown(rows: &[Row]) -> String {
+    let text = table(rows, presets::ASCII_MARKDOWN);
+    let mut out = String::new();
+    let mut in_table = false;
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let row = line.starts_with('|');
+        if !out.is_empty() && !(row && in_table) {
+            out.push('\n');
+        }
+        out.push_str(line);
+        out.push('\n');
+        in_table = row;
+    }
+    out
 }
 
 /// The ladder, rung by rung, the backends side by side; counters in a table of their own.

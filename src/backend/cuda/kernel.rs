@@ -216,7 +216,9 @@ fn load_module(context: &Context, program: &Program, image: &Image<'_>) -> Resul
 fn compare_parameters(context: &Context, program: &Program, entry: &Entry, image: &Image<'_>) -> Result<()> {
     let expected = ptx::expected_parameters(program);
     let found = match (context.driver.func_get_param_info, image) {
-        (Some(info), _) => {
+        // PTX says it itself; asking the driver past the last parameter is an error that tools report.
+        (_, Image::Ptx(text)) => ptx::parameters(text, &program.entry).unwrap_or_default(),
+        (Some(info), Image::Cubin(_)) => {
             let _entered = context.enter()?;
             let size = |index| {
                 let (mut offset, mut size) = (0usize, 0usize);
@@ -224,9 +226,8 @@ fn compare_parameters(context: &Context, program: &Program, entry: &Entry, image
                 let code = unsafe { info(entry.function, index, &mut offset, &mut size) };
                 (code == SUCCESS).then_some(size)
             };
-            (0..).map_while(size).collect()
+            (0..expected.len()).map_while(size).collect()
         }
-        (None, Image::Ptx(text)) => ptx::parameters(text, &program.entry).unwrap_or_default(),
         // A driver before 12.4 cannot tell. Machine code is only shipped after the comparison at its making.
         (None, Image::Cubin(_)) => return Ok(()),
     };

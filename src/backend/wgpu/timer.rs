@@ -43,7 +43,8 @@ async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f6
     let resolved = buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC);
     let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
     for (index, work) in works.iter().enumerate() {
-        // One submission per work: long works must not add up to a watchdog's limit.
+        // One submission per work: long works must not add up to a watchdog's limit, and the device
+        // starts on the first while the host records the next.
         let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("time") });
         record(wgpu, &mut encoder, work, &set, index as u32 * 2)?;
         wgpu.queue.submit([encoder.finish()]);

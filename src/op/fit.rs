@@ -1,0 +1,118 @@
+//! Whether a rung takes a problem on a device, and in which parts it gets it.
+
+use super::{Op, Shape};
+use crate::backend::Device;
+use crate::element::Element;
+use crate::error::{Error, Result, product};
+use crate::problem::Problem;
+use crate::rung::{Language, Pass, Rung, Source};
+
+/// Part of an operand, in bytes from its first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The first byte, a multiple of the device's binding alignment.
+    pub offset: u64,
+    /// Bytes, a multiple of 16.
+    pub len: u64,
+}
+
+/// A part of a problem that is a problem of the same op on windows of the operands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    /// The part; its offsets count from the windows' first elements.
+    pub problem: Problem,
+    /// A window of every operand, inputs and then the output; empty for whole operands.
+    pub windows: Vec<Window>,
+}
+
+/// Refuses what a rung's row does not say it takes, with the reason.
+///
+/// # Errors
+/// [`Error::Unsupported`]; whatever is wrong with the problem itself.
+pub fn accepts(op: &dyn Op, rung: &Rung, language: Language, problem: &Problem) -> Result<()> {
+    let refuse = |because: String| Err(Error::unsupported(format!("{}/{}", op.name(), rung.id()), because));
+    let size = problem.element.size();
+    let source = match language {
+        Language::Cuda => &rung.cuda,
+        Language::Wgsl => &rung.wgsl,
+    };
+    if let Source::Absent { because } = source {
+        return refuse(because.to_string());
+    }
+    if !rung.sizes(language).contains(&size) {
+        return refuse(match (language, size) {
+            (Language::Wgsl, 1 | 2) if rung.element_sizes.contains(&size) => {
+                "WGSL cannot store 1 or 2 bytes without racing the neighbour".into()
+            }
+            _ => format!("this rung does not move elements of {size} bytes"),
+        });
+    }
+    let (inputs, output) = op.shapes(problem)?;
+    let shapes = || inputs.iter().chain([&output]);
+    let takes = rung.accepts;
+    if !takes.leading_dimension && shapes().any(|s| s.rows > 1 && s.leading_dimension() != s.cols) {
+        return refuse("this rung takes packed rows only".into());
+    }
+    if !takes.offset && shapes().any(|s| s.layout.offset != 0) {
+        return refuse("this rung starts at the first element of a buffer".into());
+    }
+    if !takes.batch && problem.batch != 1 && op.extent(problem)[2] != 1 {
+        return refuse(format!("this rung takes one matrix, not {}", problem.batch));
+    }
+    if !takes.transposed && shapes().any(|s| s.layout.transposed) {
+        return refuse("this rung takes operands that are not transposed".into());
+    }
+    if !takes.scaling && (problem.alpha != 1.0 || problem.beta != 0.0) {
+        return refuse("this rung does not scale".into());
+    }
+    let unmet = rung.needs_in(language).find(|need| op.switch(problem, &need.fact) != need.value);
+    match unmet {
+        Some(need) => refuse(need.because.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// The parts in which a problem is given to kernels of a device: itself, or its [bands](Op::bands)
+/// where an operand is larger than a binding may be.
+///
+/// # Errors
+/// [`Error::Limit`] where it is and cannot be cut.
+pub fn parts(op: &dyn Op, device: &Device, problem: &Problem) -> Result<Vec<Band>> {
+    let (inputs, output) = op.shapes(problem)?;
+    let bytes = |shape: &Shape, element: Element| {
+        Ok(product(op.name(), &[shape.span(op.name())?, element.size()])?.next_multiple_of(16))
+    };
+    let mut needed = bytes(&output, op.output_element(problem.element))?;
+    for input in &inputs {
+        needed = needed.max(bytes(input, problem.element)?);
+    }
+    let (limit, alignment) = (device.limits.binding, device.limits.binding_alignment);
+    if needed <= limit {
+        return Ok(vec![Band { problem: problem.clone(), windows: Vec::new() }]);
+    }
+    op.bands(problem, limit, alignment).ok_or_else(|| Error::Limit {
+        what: format!("a binding of {}", op.name()),
+        needed,
+        limit,
+        unit: "bytes",
+        device: device.name.clone(),
+    })
+}
+
+/// Whether a rung takes a problem on a device, whole or in bands, as far as rows tell.
+pub fn runs(op: &dyn Op, rung: &Rung, device: &Device, problem: &Problem) -> bool {
+    let language = device.language();
+    let fits = |part: &Band| accepts(op, rung, language, &part.problem).is_ok();
+    parts(op, device, problem).is_ok_and(|parts| parts.iter().all(fits)) && fits_device(rung, device, problem)
+}
+
+fn fits_device(rung: &Rung, device: &Device, problem: &Problem) -> bool {
+    let (language, size) = (device.language(), problem.element.size());
+    let tuned = rung.tuned(language, size);
+    let threads = |pass: &Pass| pass.block.iter().map(|&n| u64::from(n)).product::<u64>();
+    let capability = device.compute_capability.is_none_or(|c| rung.cuda_needs.arch.runs_on(c));
+    capability
+        && tuned.passes.iter().all(|pass| threads(pass) <= device.limits.threads_per_block.into())
+        && rung.static_shared(language, size) <= device.limits.shared_static.into()
+        && tuned.cuda_needs.dynamic_shared <= device.limits.shared_dynamic
+}
