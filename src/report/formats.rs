@@ -172,7 +172,8 @@ fn markdown(rows: &[Row]) -> String {
     let mut in_table = false;
     for line in text.lines().filter(|line| !line.is_empty()) {
         let row = line.starts_with('|');
-        if !out.is_empty() && !(row && in_table) {
+        let same_table = row && in_table;
+        if !out.is_empty() && !same_table {
             out.push('\n');
         }
         out.push_str(line);
