@@ -7,10 +7,13 @@ use gpu_ladder::rung::{Accepts, Grid, Rung};
 use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session, Timing, Verdict, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// One test.
+type Check = fn() -> std::result::Result<(), Failed>;
+
 fn main() {
     let arguments = Arguments::from_args();
     let required = std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|r| r.split(',').any(|b| b.trim() == "wgpu"));
-    let tests: &[(&str, fn() -> std::result::Result<(), Failed>)] = &[
+    let tests: &[(&str, Check)] = &[
         ("without_timestamps_the_host_clock_is_used_and_named", without_timestamps),
         ("a_block_beyond_the_limit_names_product_and_limit", small_blocks),
         ("workgroup_memory_beyond_the_limit_names_both_numbers", small_memory),
