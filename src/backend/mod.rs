@@ -312,6 +312,10 @@ pub trait Backend: Sized + MaybeSend + MaybeSync + 'static {
     ) -> impl Future<Output = Result<()>> + MaybeSend;
 
     /// Launches in order, without waiting.
+    ///
+    /// A kernel reaches as far as its params say: they must describe the views, as those that
+    /// [`Session`](crate::Session) makes do. A backend checks the views against their buffers and the
+    /// size of the params against the kernel, and cannot check more.
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()>;
 
     /// Runs each work (a list of launches) in order, each between two readings of the clock, and
