@@ -6,10 +6,11 @@
 //! cargo run --release --example transpose -- --input m.npy --output t.npy --rung ordered
 //! ```
 
-use gpu_ladder::climb::{Ascent, Climb};
+mod terminal;
+
+use gpu_ladder::climb::Climb;
 use gpu_ladder::npy::{self, Matrix};
 use gpu_ladder::{Element, Error, Problem, Result, op, report};
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -69,27 +70,12 @@ fn run() -> Result<bool> {
     if !arguments.rungs.is_empty() {
         climb = climb.with_rungs(&arguments.rungs)?;
     }
-    let ascent = climb_with_progress(&climb)?;
-    for (backend, error) in &ascent.missing {
-        eprintln!("{backend}: {error}");
-    }
+    let ascent = terminal::climb(&climb)?;
     if let (Some(path), Some(bytes)) = (&arguments.output, ascent.output.clone()) {
         npy::write(path, &Matrix { element, rows: cols, cols: rows, bytes })?;
     }
-    print((arguments.format.print)(&ascent.rows, unicode()));
+    terminal::print(&(arguments.format.print)(&ascent.rows, terminal::unicode()));
     Ok(ascent.passed())
-}
-
-fn climb_with_progress(climb: &Climb) -> Result<Ascent> {
-    let bar = if std::io::stderr().is_terminal() {
-        indicatif::ProgressBar::new_spinner()
-    } else {
-        indicatif::ProgressBar::hidden()
-    };
-    bar.enable_steady_tick(std::time::Duration::from_millis(100));
-    let ascent = pollster::block_on(climb.run(&mut |step: &str| bar.set_message(step.to_string())));
-    bar.finish_and_clear();
-    ascent
 }
 
 fn parse() -> Result<Option<Arguments>> {
@@ -119,17 +105,17 @@ fn parse() -> Result<Option<Arguments>> {
         let mut text = || parser.value().and_then(|v| v.string()).map_err(wrong);
         match name.as_str() {
             "help" => return Ok(None),
-            "rows" => arguments.rows = number("--rows", &text()?)?,
-            "cols" => arguments.cols = number("--cols", &text()?)?,
+            "rows" => arguments.rows = terminal::number("--rows", &text()?)?,
+            "cols" => arguments.cols = terminal::number("--cols", &text()?)?,
             "size" => {
-                arguments.rows = number("--size", &text()?)?;
+                arguments.rows = terminal::number("--size", &text()?)?;
                 arguments.cols = arguments.rows;
             }
             "element" => arguments.element = text()?.parse()?,
             "backend" => arguments.climb.backends.push(text()?),
             "device" => arguments.climb.select.device = Some(text()?),
             "rung" => arguments.rungs.push(text()?),
-            "seed" => arguments.climb.seed = number("--seed", &text()?)?,
+            "seed" => arguments.climb.seed = terminal::number("--seed", &text()?)?,
             "browser-checks" => arguments.climb.select.browser_checks = true,
             "input" => arguments.input = Some(text()?.into()),
             "output" => arguments.output = Some(text()?.into()),
@@ -145,24 +131,4 @@ fn parse() -> Result<Option<Arguments>> {
         });
     }
     Ok(Some(arguments))
-}
-
-fn number(option: &'static str, text: &str) -> Result<u64> {
-    text.parse().map_err(|_| Error::Option {
-        option,
-        value: text.into(),
-        problem: "a whole number from 0 to 2^64 - 1".into(),
-    })
-}
-
-/// Whether the terminal's character set has more than ASCII.
-fn unicode() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
-    locale.is_some_and(|l| l.to_lowercase().replace('-', "").contains("utf8"))
-}
-
-/// Prints without a panic when the reader has gone.
-fn print(text: String) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -49,6 +49,32 @@ pub enum Grid {
         /// Rows of a tile.
         y: u32,
     },
+    /// The same, and `parts` blocks for each tile along the second dimension (a divided sum).
+    TilesLinearParts {
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+        /// Blocks of each tile.
+        parts: u32,
+    },
+    /// One block per `per_block` columns, whatever the rows, and `parts` blocks for each along the
+    /// second dimension; the batch is the third.
+    Columns {
+        /// Columns of a block.
+        per_block: u32,
+        /// Blocks of the same columns.
+        parts: u32,
+    },
+    /// The same along the rows: one block per `per_block` rows.
+    Rows {
+        /// Rows of a block.
+        per_block: u32,
+        /// Blocks of the same rows.
+        parts: u32,
+    },
+    /// The grid of the first case whose switches all have the stated values.
+    BySwitch(&'static [(&'static [(&'static str, u32)], Grid)]),
     /// One block per `per_block` elements of a one-dimensional extent.
     Linear {
         /// Elements of a block.
@@ -149,6 +175,16 @@ pub struct Pass {
     pub grid: Grid,
     /// Operands in binding order; `None` means all inputs and then all outputs of the op.
     pub bindings: Option<Cow<'static, [Operand]>>,
+    /// Shared memory that a launch gives a block (CUDA), in bytes, where it is not that of
+    /// [`CudaNeeds`].
+    pub dynamic_shared: Option<u32>,
+}
+
+impl Pass {
+    /// The only pass of a rung, on all operands of its op.
+    pub const fn new(block: [u32; 3], grid: Grid) -> Self {
+        Pass { suffix: Cow::Borrowed(""), block, grid, bindings: None, dynamic_shared: None }
+    }
 }
 
 /// A CUDA tensor map (a descriptor for the bulk copy engine) that a kernel takes after its params.
@@ -160,6 +196,8 @@ pub struct TensorMapRow {
     pub block: [u32; 2],
     /// Bytes of the swizzle pattern: 0, 32, 64 or 128.
     pub swizzle: u32,
+    /// The switch and its value for which the kernel takes the map; `None` for always.
+    pub when: Option<(&'static str, u32)>,
 }
 
 /// What a CUDA kernel needs beyond its text.
@@ -249,10 +287,87 @@ impl Accepts {
 /// The op gives the value; the list of possible values is what gets compiled ahead of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Switch {
-    /// The constant's name in both kernels.
+    /// The constant's name in the kernel.
     pub name: Cow<'static, str>,
-    /// Every value it can take.
+    /// Further constants that have the same value.
+    pub also: Cow<'static, [&'static str]>,
+    /// What the op is asked ([`Op::switch`](crate::op::Op::switch)), where it is not the name.
+    pub question: Option<Cow<'static, str>>,
+    /// Every value it can take. The least one that is no less than the op's answer is chosen.
     pub values: Cow<'static, [u32]>,
+    /// Values of earlier switches with which it matters, any one of these lists; with others it is
+    /// 0. Empty for always.
+    pub matters_with: Cow<'static, [&'static [(&'static str, u32)]]>,
+}
+
+impl Switch {
+    /// A switch that always matters and asks for its own name.
+    pub fn new(name: impl Into<Cow<'static, str>>, values: impl Into<Cow<'static, [u32]>>) -> Self {
+        Switch {
+            name: name.into(),
+            also: Cow::Borrowed(&[]),
+            question: None,
+            values: values.into(),
+            matters_with: Cow::Borrowed(&[]),
+        }
+    }
+
+    /// The same, which decides further constants too.
+    pub fn with(mut self, names: &'static [&'static str]) -> Self {
+        self.also = names.into();
+        self
+    }
+
+    /// The constants that it decides.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_ref()).chain(self.also.iter().copied())
+    }
+
+    /// The same with a question of its own.
+    pub fn asking(mut self, question: &'static str) -> Self {
+        self.question = Some(question.into());
+        self
+    }
+
+    /// The same, 0 unless earlier switches have the values of one of these lists.
+    pub fn mattering_with(mut self, any: &'static [&'static [(&'static str, u32)]]) -> Self {
+        self.matters_with = any.into();
+        self
+    }
+
+    fn matters(&self, setting: &[(String, u32)]) -> bool {
+        self.matters_with.is_empty() || self.matters_with.iter().any(|all| has_all(setting, all))
+    }
+
+    /// Its value beside those of the switches before it.
+    fn value(&self, setting: &[(String, u32)], answer: &impl Fn(&str) -> u32) -> u32 {
+        if !self.matters(setting) {
+            return 0;
+        }
+        let asked = answer(self.question.as_ref().unwrap_or(&self.name));
+        let enough = self.values.iter().copied().filter(|&value| value >= asked).min();
+        enough.or(self.values.iter().copied().max()).unwrap_or(asked)
+    }
+}
+
+/// Whether a setting gives each of these switches its value.
+pub(crate) fn has_all(setting: &[(String, u32)], wanted: &[(&str, u32)]) -> bool {
+    wanted.iter().all(|(name, value)| setting.iter().any(|(n, v)| n == name && v == value))
+}
+
+/// What one language's kernels of a rung are compiled with and how they are laid over a problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    /// Constants of the kernels.
+    pub constants: Cow<'static, [(&'static str, u32)]>,
+    /// Constants whose value depends on the problem.
+    pub switches: Cow<'static, [Switch]>,
+    /// The launches, in order.
+    pub passes: Cow<'static, [Pass]>,
+    /// Workspace buffers.
+    pub workspace: Cow<'static, [Workspace]>,
+    /// Static shared (workgroup) memory of a block in elements, as the kernels declare it.
+    pub shared_elements: u32,
 }
 
 /// A language that kernels are written in.
@@ -332,6 +447,9 @@ pub struct Rung {
     pub passes: Cow<'static, [Pass]>,
     /// Workspace buffers.
     pub workspace: Cow<'static, [Workspace]>,
+    /// The WGSL twin's own constants, switches, passes, workspace and shared memory in place of the
+    /// rung's; `None` where both twins are laid over a problem in the same way.
+    pub wgsl_form: Option<Form>,
     /// Element sizes in bytes that it moves or computes with.
     pub element_sizes: Cow<'static, [u64]>,
     /// Element sizes that its WGSL twin takes, where those are fewer.
@@ -369,8 +487,9 @@ impl Rung {
             constants: Cow::Borrowed(&[]),
             switches: Cow::Borrowed(&[]),
             aliases: Cow::Borrowed(&[]),
-            passes: vec![Pass { suffix: "".into(), block, grid, bindings: None }].into(),
+            passes: vec![Pass::new(block, grid)].into(),
             workspace: Cow::Borrowed(&[]),
+            wgsl_form: None,
             element_sizes: Cow::Borrowed(&[4]),
             wgsl_element_sizes: Cow::Borrowed(&[4]),
             accepts: Accepts::PACKED,
@@ -448,6 +567,15 @@ impl Rung {
     /// The row as it is for one language and element width.
     pub fn tuned(&self, language: Language, element_size: u64) -> Rung {
         let mut rung = self.clone();
+        if let (Language::Wgsl, Some(form)) = (language, rung.wgsl_form.take()) {
+            Form {
+                constants: rung.constants,
+                switches: rung.switches,
+                passes: rung.passes,
+                workspace: rung.workspace,
+                shared_elements: rung.shared_elements,
+            } = form;
+        }
         if let Some(tuning) = self.tuning(language, element_size) {
             rung.constants = [&self.constants[..], &tuning.constants[..]].concat().into();
             rung.cuda_needs.dynamic_shared = tuning.dynamic_shared;
@@ -461,7 +589,9 @@ impl Rung {
     /// Shared memory of a block that its kernel declares, in bytes.
     pub fn static_shared(&self, language: Language, element_size: u64) -> u64 {
         let own = self.tuning(language, element_size).map(|t| u64::from(t.static_shared));
-        own.unwrap_or(u64::from(self.shared_elements) * element_size)
+        let form = self.wgsl_form.as_ref().filter(|_| language == Language::Wgsl);
+        let elements = form.map_or(self.shared_elements, |form| form.shared_elements);
+        own.unwrap_or(u64::from(elements) * element_size)
     }
 
     /// What its twin in a language asks of a problem.
@@ -487,15 +617,26 @@ impl Rung {
         self.name == word || self.id() == word
     }
 
-    /// Every combination of its switches' values, the first value of each first.
+    /// The value of every switch, by what `answer` says to its question.
+    pub fn setting(&self, answer: impl Fn(&str) -> u32) -> Vec<(String, u32)> {
+        let mut setting = Vec::with_capacity(self.switches.len());
+        for switch in self.switches.iter() {
+            let value = switch.value(&setting, &answer);
+            setting.extend(switch.names().map(|name| (name.to_string(), value)));
+        }
+        setting
+    }
+
+    /// Every setting of its switches that can occur, the first value of each first.
     pub fn switch_settings(&self) -> Vec<Vec<(String, u32)>> {
         let mut all = vec![vec![]];
         for switch in self.switches.iter() {
             let mut longer = Vec::with_capacity(all.len() * switch.values.len());
             for setting in &all {
-                for &value in switch.values.iter() {
+                let values: &[u32] = if switch.matters(setting) { &switch.values } else { &[0] };
+                for &value in values {
                     let mut next: Vec<(String, u32)> = setting.clone();
-                    next.push((switch.name.to_string(), value));
+                    next.extend(switch.names().map(|name| (name.to_string(), value)));
                     longer.push(next);
                 }
             }
@@ -508,8 +649,10 @@ impl Rung {
 /// Everything a backend needs to compile one pass of a rung for one element type.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// `op/rung`, for messages.
+    /// `op/rung` and the pass, for messages.
     pub label: String,
+    /// `op/rung`, the same for every pass: the name of what is compiled, which holds all their entries.
+    pub unit: String,
     /// The entry point, the same in both languages.
     pub entry: String,
     /// The CUDA source.
@@ -539,7 +682,7 @@ pub struct Program {
 impl Program {
     /// The key of its embedded PTX: `op/rung/word[/NAME=value…]`.
     pub fn artefact_key(&self) -> String {
-        let mut key = format!("{}/{}", self.label, self.element_words.0.replace(' ', "_"));
+        let mut key = format!("{}/{}", self.unit, self.element_words.0.replace(' ', "_"));
         for (name, value) in &self.constants {
             key.push_str(&format!("/{name}={value}"));
         }
@@ -595,29 +738,44 @@ impl Program {
     }
 }
 
-/// A row of a ladder: `rung!("transpose", "naive", block [32, 8, 1], grid …, { field: value, … })`.
+/// A row of a ladder: `rung!("transpose", "naive", block [32, 8, 1], grid …, { field: value, … })`, or
+/// `rung!("matmul", "pipelined", no wgsl "because", block …)` where a language has no kernel.
 macro_rules! rung {
-    ($op:literal, $name:literal, block $block:expr, $grid:expr, { $($field:ident : $value:expr),* $(,)? }) => {
+    ($op:literal, $name:literal, no wgsl $because:literal, $($row:tt)*) => {
+        $crate::rung::rung!(@row $name,
+            $crate::rung::Source::Text(std::borrow::Cow::Borrowed($crate::rung::rung!(@cuda $op, $name))),
+            $crate::rung::Source::Absent { because: std::borrow::Cow::Borrowed($because) },
+            $($row)*)
+    };
+    ($op:literal, $name:literal, no cuda $because:literal, $($row:tt)*) => {
+        $crate::rung::rung!(@row $name,
+            $crate::rung::Source::Absent { because: std::borrow::Cow::Borrowed($because) },
+            $crate::rung::Source::Text(std::borrow::Cow::Borrowed($crate::rung::rung!(@wgsl $op, $name))),
+            $($row)*)
+    };
+    ($op:literal, $name:literal, block $($row:tt)*) => {
+        $crate::rung::rung!(@row $name,
+            $crate::rung::Source::Text(std::borrow::Cow::Borrowed($crate::rung::rung!(@cuda $op, $name))),
+            $crate::rung::Source::Text(std::borrow::Cow::Borrowed($crate::rung::rung!(@wgsl $op, $name))),
+            block $($row)*)
+    };
+    (@cuda $op:literal, $name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cuda/", $op, "/", $name, ".cu"))
+    };
+    (@wgsl $op:literal, $name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $op, "/", $name, ".wgsl"))
+    };
+    (@row $name:literal, $cuda:expr, $wgsl:expr, block $block:expr, $grid:expr, { $($field:ident : $value:expr),* $(,)? }) => {
         $crate::rung::Rung {
             $($field: $value,)*
-            ..$crate::rung::shipped(
-                $name,
-                const { &[$crate::rung::Pass { suffix: std::borrow::Cow::Borrowed(""), block: $block, grid: $grid, bindings: None }] },
-                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cuda/", $op, "/", $name, ".cu")),
-                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $op, "/", $name, ".wgsl")),
-            )
+            ..$crate::rung::shipped($name, const { &[$crate::rung::Pass::new($block, $grid)] }, $cuda, $wgsl)
         }
     };
 }
 pub(crate) use rung;
 
-/// A shipped rung with both twins and the commonest values of everything else.
-pub(crate) const fn shipped(
-    name: &'static str,
-    passes: &'static [Pass],
-    cuda: &'static str,
-    wgsl: &'static str,
-) -> Rung {
+/// A shipped rung with its twins and the commonest values of everything else.
+pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: Source, wgsl: Source) -> Rung {
     Rung {
         name: Cow::Borrowed(name),
         variant: Cow::Borrowed(""),
@@ -628,14 +786,15 @@ pub(crate) const fn shipped(
         aliases: Cow::Borrowed(&[]),
         passes: Cow::Borrowed(passes),
         workspace: Cow::Borrowed(&[]),
+        wgsl_form: None,
         element_sizes: Cow::Borrowed(&[4]),
         wgsl_element_sizes: Cow::Borrowed(&[4]),
         accepts: Accepts::PACKED,
         needs: Cow::Borrowed(&[]),
         tunings: Cow::Borrowed(&[]),
-        cuda: Source::Text(Cow::Borrowed(cuda)),
+        cuda,
         cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
-        wgsl: Source::Text(Cow::Borrowed(wgsl)),
+        wgsl,
         shared_elements: 0,
         trusted: true,
     }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result, product};
 use crate::op::{self, Band, Op, Place, Shape, Window};
 use crate::problem::Problem;
 use crate::random;
-use crate::rung::{Grid, Operand, Pass, Rung, Source, Workspace, whole_matrices};
+use crate::rung::{Grid, Language, Operand, Rung, Source, TensorMapRow, Workspace, has_all, whole_matrices};
 use crate::timing::{self, Samples, Timing};
 use crate::verify::{Coverage, Expected, GUARD, Mismatch, POISONS};
 use std::collections::HashMap;
@@ -273,7 +273,8 @@ impl<B: Backend> Session<B> {
         }
         limit(format!("{label} (shared memory)"), shared, device.limits.shared_static.into(), "bytes")?;
         if device.compute_capability.is_some() {
-            let dynamic = u64::from(rung.cuda_needs.dynamic_shared);
+            let own = rung.passes.iter().filter_map(|pass| pass.dynamic_shared).max();
+            let dynamic = u64::from(own.unwrap_or(0).max(rung.cuda_needs.dynamic_shared));
             limit(format!("{label} (shared memory)"), dynamic, device.limits.shared_dynamic.into(), "bytes")?;
         }
         Ok(())
@@ -313,20 +314,19 @@ impl<B: Backend> Session<B> {
     ) -> Result<u64> {
         let (op, problem) = (stage.op, &part.problem);
         let extent = op.extent(problem);
+        let setting = rung.setting(|question| op.switch(problem, question));
         let grids: Vec<[u64; 3]> =
-            rung.passes.iter().map(|pass| self.blocks(pass, extent, problem.element.size())).collect();
+            rung.passes.iter().map(|pass| self.blocks(pass.grid, &setting, extent, problem.element.size())).collect();
         let first_pass_blocks = grids.first().map_or(0, |g| g.iter().product());
-        let setting: Vec<(String, u32)> =
-            rung.switches.iter().map(|s| (s.name.to_string(), op.switch(problem, &s.name))).collect();
         let params_bytes = op.params(problem, Place { origin: [0; 3], first_pass_blocks }).len() as u32;
         let programs = op::programs(op, rung, problem.element, &setting, params_bytes, stage.inputs.len());
         for ((program, pass), grid) in programs.iter().zip(rung.passes.iter()).zip(&grids) {
             let kernel = self.kernel(program).await?;
             let operands = op::pass_operands(pass, stage.inputs.len());
-            let tensor_maps = stage.tensor_maps(label, rung, &operands)?;
             if stage.output.is_empty() {
                 continue;
             }
+            let tensor_maps = stage.tensor_maps(label, &program.cuda_needs.tensor_maps, &operands)?;
             for (origin, grid) in split_grid(*grid, self.device().limits.grid) {
                 recipes.push(Recipe {
                     kernel: Arc::clone(&kernel),
@@ -343,9 +343,9 @@ impl<B: Backend> Session<B> {
     }
 
     /// The blocks of a pass, in each direction, before they are split into launches.
-    fn blocks(&self, pass: &Pass, extent: [u64; 3], element: u64) -> [u64; 3] {
+    fn blocks(&self, grid: Grid, setting: &[(String, u32)], extent: [u64; 3], element: u64) -> [u64; 3] {
         let tiles = |x: u32, y: u32| (extent[0].div_ceil(x.into()), extent[1].div_ceil(y.into()));
-        match pass.grid {
+        match grid {
             Grid::Tiles { x, y } => {
                 let (across, down) = tiles(x, y);
                 [across, down, extent[2]]
@@ -354,6 +354,16 @@ impl<B: Backend> Session<B> {
                 let (across, down) = tiles(x, y);
                 [across.saturating_mul(down), 1, extent[2]]
             }
+            Grid::TilesLinearParts { x, y, parts } => {
+                let (across, down) = tiles(x, y);
+                [across.saturating_mul(down), parts.into(), extent[2]]
+            }
+            Grid::Columns { per_block, parts } => [extent[0].div_ceil(per_block.into()), parts.into(), extent[2]],
+            Grid::Rows { per_block, parts } => [extent[1].div_ceil(per_block.into()), parts.into(), extent[2]],
+            Grid::BySwitch(cases) => cases
+                .iter()
+                .find(|(wanted, _)| has_all(setting, wanted))
+                .map_or([0; 3], |(_, grid)| self.blocks(*grid, setting, extent, element)),
             Grid::Linear { per_block } => [extent[0].div_ceil(per_block.into()), 1, 1],
             Grid::LinearBytes { per_block } => [(extent[0].saturating_mul(element)).div_ceil(per_block.into()), 1, 1],
             Grid::LinearAtMost { per_block, max } => [extent[0].div_ceil(per_block.into()).min(max.into()), 1, 1],
@@ -381,7 +391,8 @@ impl<B: Backend> Session<B> {
 
     /// The compiled kernel of a program, compiled once.
     async fn kernel(&self, program: &crate::rung::Program) -> Result<Arc<B::Kernel>> {
-        let key = format!("{}/{}/{:?}", program.artefact_key(), program.element, program_text_hash(program));
+        let (artefact, hash) = (program.artefact_key(), program_text_hash(program));
+        let key = format!("{artefact}/{}/{}/{hash}", program.entry, program.element);
         if let Some(kernel) = lock(&self.kernels).get(&key) {
             return Ok(Arc::clone(kernel));
         }
@@ -660,26 +671,28 @@ impl<B: Backend> Stage<B> {
         Ok(verdict)
     }
 
-    fn tensor_maps(&self, label: &str, rung: &Rung, operands: &[Operand]) -> Result<Vec<TensorMap>> {
+    fn tensor_maps(&self, label: &str, rows: &[TensorMapRow], operands: &[Operand]) -> Result<Vec<TensorMap>> {
         let mut maps = Vec::new();
-        if self.backend.device().compute_capability.is_none() {
+        if self.backend.device().language() != Language::Cuda {
             return Ok(maps);
         }
-        for row in rung.cuda_needs.tensor_maps.iter() {
+        for row in rows {
             let Some(binding) = operands.iter().position(|o| *o == row.operand) else { continue };
             let (shape, element) = match row.operand {
                 Operand::Input(index) => (self.input_shapes[index], self.problem.element),
                 _ => (self.output, self.op.output_element(self.problem.element)),
             };
-            let strides =
-                [shape.leading_dimension(), shape.batch_stride().next_multiple_of(16)].map(|s| s * element.size());
+            // A single matrix's stride is never used, but must be a valid one.
+            let stride = if shape.batch > 1 { shape.batch_stride() } else { shape.rows * shape.leading_dimension() };
+            let strides = [shape.leading_dimension(), stride].map(|s| s * element.size());
             let offset = shape.layout.offset * element.size();
-            if !strides[0].is_multiple_of(16) || !offset.is_multiple_of(16) {
+            if strides.iter().chain([&offset]).any(|bytes| !bytes.is_multiple_of(16)) {
                 return Err(Error::unsupported(
                     label,
                     format!(
-                        "its bulk copies need rows that start at multiples of 16 bytes; these are {} bytes apart",
-                        strides[0]
+                        "its bulk copies need rows and matrices that start at multiples of 16 bytes; these are {} and \
+                         {} bytes apart",
+                        strides[0], strides[1]
                     ),
                 ));
             }

@@ -142,6 +142,7 @@ const LARGE: u64 = 20 << 20;
 fn program(entry: &str, cuda: Source) -> Program {
     Program {
         label: format!("probe/{entry}"),
+        unit: format!("probe/{entry}"),
         entry: entry.into(),
         cuda,
         cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: (&[]).into() },
@@ -341,7 +342,8 @@ fn shared_memory_beyond_48_kib(cuda: &Cuda) -> Result<(), Failed> {
 }
 
 fn tensor_maps_read_zero_outside(cuda: &Cuda) -> Result<(), Failed> {
-    const MAPS: &[TensorMapRow] = &[TensorMapRow { operand: Operand::Input(0), block: [32, 8], swizzle: 0 }];
+    const MAPS: &[TensorMapRow] =
+        &[TensorMapRow { operand: Operand::Input(0), block: [32, 8], swizzle: 0, when: None }];
     let mut program = program("boxes", Source::Ptx(PROBE_TENSOR_MAP.into()));
     program.cuda_needs = CudaNeeds { arch: Arch::Compute90, dynamic_shared: 0, tensor_maps: MAPS.into() };
     let kernel = match block_on(cuda.compile(&program)) {

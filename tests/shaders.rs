@@ -2,7 +2,7 @@
 //! it; and both twins of a rung agree with its row.
 
 use gpu_ladder::op::{self, shipped_programs};
-use gpu_ladder::rung::{Language, Program, Source};
+use gpu_ladder::rung::{Grid, Language, Program, Rung, Source};
 use naga::back::{glsl, hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::HashMap;
@@ -107,7 +107,7 @@ fn the_workgroup_memory_of_every_shader_is_that_of_its_row() {
         for rung in op.ladder() {
             // Where a switch decides how much is used, the row says the most.
             let mut most = HashMap::new();
-            for (program, text) in programs.iter().filter(|(p, _)| p.label == format!("{}/{}", op.name(), rung.id())) {
+            for (program, text) in programs.iter().filter(|(p, _)| p.unit == format!("{}/{}", op.name(), rung.id())) {
                 let (module, _) = parse(&program.label, text);
                 let mut layouter = naga::proc::Layouter::default();
                 layouter.update(module.to_ctx()).expect("a valid module has a layout");
@@ -128,41 +128,108 @@ fn the_workgroup_memory_of_every_shader_is_that_of_its_row() {
     }
 }
 
-/// What a CUDA source says in its own words: `__launch_bounds__`, `Params`, constants.
+/// The rows of a rung, as they are for one language and element width.
+fn tuned(language: Language) -> impl Iterator<Item = (&'static str, Rung)> {
+    op::OPS.iter().flat_map(move |op| {
+        let rows = op
+            .ladder()
+            .iter()
+            .flat_map(move |rung| rung.sizes(language).iter().map(move |&size| rung.tuned(language, size)));
+        rows.map(|rung| (op.name(), rung))
+    })
+}
+
+fn text_of(rung: &Rung, language: Language) -> Option<&str> {
+    match if language == Language::Cuda { &rung.cuda } else { &rung.wgsl } {
+        Source::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The value that a kernel gives a constant in its own words: `#define NAME 8`, `const NAME: u32 = 8u;`.
+fn own_value(text: &str, name: &str) -> Option<u32> {
+    let rest = text.lines().find_map(|line| {
+        let rest = line.strip_prefix("#define ").and_then(|rest| rest.strip_prefix(name)?.strip_prefix(' '));
+        rest.or_else(|| line.strip_prefix("const ")?.strip_prefix(name)?.strip_prefix(": u32 = "))
+    })?;
+    let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
+    let after = rest[digits.len()..].trim_start_matches('u').trim_start();
+    (after.is_empty() || after.starts_with(['/', ';'])).then(|| digits.parse().ok())?
+}
+
+/// What the host lays over a problem is what the kernel computes: the tiles of the grid are its
+/// `BLOCK_N` x `BLOCK_M`, the threads of the block its `THREADS`, wherever it states them.
 #[test]
-fn the_constants_of_both_twins_are_those_of_the_row() {
-    for op in op::OPS {
-        for rung in op.ladder() {
-            let (Source::Text(cuda), Source::Text(wgsl)) = (&rung.cuda, &rung.wgsl) else { continue };
-            for language in [Language::Cuda, Language::Wgsl] {
-                let names = rung.sizes(language).iter().flat_map(|&size| {
-                    let tuned = rung.tuned(language, size);
-                    let constants: Vec<_> = tuned.constants.iter().map(|(n, _)| n.to_string()).collect();
-                    // A switch that a need leaves one value in this language is no constant of its twin.
-                    let fixed = |name: &str| rung.needs.iter().any(|n| n.language == Some(language) && n.fact == name);
-                    let switches = rung.switches.iter().filter(|s| !fixed(&s.name)).map(|s| s.name.to_string());
-                    constants.into_iter().chain(switches.collect::<Vec<_>>())
-                });
-                for name in names {
-                    let (text, line) = match language {
-                        Language::Cuda => (cuda, format!("#ifndef {name}\n")),
-                        Language::Wgsl => (wgsl, format!("\nconst {name}: u32 = ")),
-                    };
-                    let label = format!("{}/{}", op.name(), rung.id());
-                    assert!(text.contains(&line), "{label}: {name} is not a constant of the {language:?} twin");
+fn tiles_and_threads_of_every_kernel_are_those_of_its_row() {
+    let mut compared = 0;
+    for language in [Language::Cuda, Language::Wgsl] {
+        for (op, rung) in tuned(language) {
+            let Some(text) = text_of(&rung, language) else { continue };
+            let value = |name: &str| {
+                let given = rung.constants.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+                given.or_else(|| own_value(text, name))
+            };
+            let first = &rung.passes[0];
+            let label = format!("{op}/{} in {language:?}", rung.id());
+            let tile = match first.grid {
+                Grid::Tiles { x, y }
+                | Grid::TilesLinear { x, y }
+                | Grid::TilesLinearParts { x, y, .. }
+                | Grid::Persistent { x, y, .. } => Some((x, y)),
+                _ => None,
+            };
+            if let (Some(tile), Some(cols), Some(rows)) = (tile, value("BLOCK_N"), value("BLOCK_M")) {
+                assert_eq!(tile, (cols, rows), "{label}: the tile");
+                compared += 1;
+            }
+            if let Some(threads) = value("THREADS") {
+                assert_eq!(first.block.iter().product::<u32>(), threads, "{label}: the block");
+                compared += 1;
+            }
+            if let (Grid::TilesLinearParts { parts, .. }, Some(splits)) = (first.grid, value("SPLITS")) {
+                assert_eq!(parts, splits, "{label}: the parts");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 20, "only {compared} values were found");
+}
+
+/// What a source says in its own words: constants, entries, the five lines.
+#[test]
+fn the_constants_of_every_kernel_are_those_of_the_row() {
+    for language in [Language::Cuda, Language::Wgsl] {
+        for (op, rung) in tuned(language) {
+            let Some(text) = text_of(&rung, language) else { continue };
+            // A switch that a need leaves one value in this language is no constant of its twin.
+            let fixed = |name: &str| rung.needs.iter().any(|n| n.language == Some(language) && n.fact == name);
+            let switches = rung.switches.iter().filter(|s| !fixed(&s.name));
+            let switches = switches.flat_map(|s| s.names().map(str::to_string));
+            for name in rung.constants.iter().map(|(n, _)| n.to_string()).chain(switches) {
+                let stated = match language {
+                    Language::Cuda => text.contains(&format!("#ifndef {name}\n")),
+                    Language::Wgsl => text.contains(&format!("\nconst {name}: u32 = ")),
+                };
+                assert!(stated, "{op}/{}: {name} is not a constant of the {language:?} kernel", rung.id());
+            }
+            if language == Language::Wgsl {
+                for alias in rung.aliases.iter() {
+                    let stated = text.contains(&format!("\nalias {} =", alias.name));
+                    assert!(stated, "{op}/{}: there is no alias {}", rung.id(), alias.name);
+                    let decides = rung.switches.iter().any(|s| s.names().any(|name| name == alias.switch));
+                    assert!(decides, "{op}/{}: no switch decides {}", rung.id(), alias.name);
                 }
             }
-            let entry = format!("{}_{}", op.name(), rung.name);
-            assert!(cuda.contains(&entry) && wgsl.contains(&entry), "{entry} is missing in a twin");
+            for pass in rung.passes.iter() {
+                let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
+                let entry = format!("{op}_{}{suffix}(", rung.name);
+                assert!(text.contains(&entry), "{entry}) is missing in {language:?}");
+            }
             let words =
                 ["// Idea.", "// Changed from the rung below.", "// A thread owns.", "// Memory traffic.", "// Needs."];
-            for (language, text) in [("CUDA", cuda), ("WGSL", wgsl)] {
-                for (line, word) in text.lines().zip(words) {
-                    assert!(
-                        line.starts_with(word),
-                        "{entry} in {language}: the line '{line}' should start with '{word}'"
-                    );
-                }
+            for (line, word) in text.lines().zip(words) {
+                let name = &rung.name;
+                assert!(line.starts_with(word), "{op}_{name} in {language:?}: «{line}» should start with «{word}»");
             }
         }
     }

@@ -1,12 +1,13 @@
 //! `matmul`: C = alpha op(A) op(B) + beta C, row-major, the main ladder of arithmetic.
 
+mod ladder_f32;
 mod reference;
 
 use super::{Distribution, Op, Place, Shape, Work, words};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
-use crate::rung::{Accepts, Grid, Rung, rung};
+use crate::rung::Rung;
 use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
 use std::sync::{Arc, LazyLock};
@@ -36,37 +37,26 @@ struct Params {
     c_stride: [u32; 2],
 }
 
-static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
-    let teaching = Accepts { leading_dimension: true, scaling: true, ..Accepts::PACKED };
-    let tiled = |tile: u32, variant: &'static str| {
-        let mut rung = rung!("matmul", "tiled", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
-            variant: variant.into(),
-            idea: "Tiles of A and B go through shared memory and are used by the whole block.".into(),
-            because: "Each element is read from global memory once per tile instead of once per result.".into(),
-            constants: vec![("TILE", tile)].into(),
-            accepts: teaching,
-            shared_elements: 2 * tile * tile,
-        });
-        let pass = &mut rung.passes.to_mut()[0];
-        pass.block = [tile, tile, 1];
-        pass.grid = Grid::Tiles { x: tile, y: tile };
-        rung
-    };
-    vec![
-        rung!("matmul", "naive", block [32, 8, 1], Grid::Tiles { x: 8, y: 32 }, {
-            idea: "One result per thread; consecutive threads walk down a column, uncoalesced on purpose.".into(),
-            because: "The first rung.".into(),
-            accepts: teaching,
-        }),
-        rung!("matmul", "coalesced", block [32, 8, 1], Grid::Tiles { x: 32, y: 8 }, {
-            idea: "Consecutive threads walk along a row of C and B.".into(),
-            because: "A warp reads one run of B and one broadcast element of A, not 32 separate sectors.".into(),
-            accepts: teaching,
-        }),
-        tiled(16, "16"),
-        tiled(32, "32"),
-    ]
-});
+/// f32 by multiply-adds. Rungs on matrix units join here, from a file of their own.
+static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(ladder_f32::rungs);
+
+/// Bytes of the widest access.
+const VECTOR_BYTES: u64 = 16;
+
+/// Whether every row of an operand starts at a whole vector.
+fn aligned(shape: &Shape, element: u64) -> bool {
+    let whole = |elements: u64| (elements * element).is_multiple_of(VECTOR_BYTES);
+    let matrices = shape.batch <= 1 || whole(shape.batch_stride());
+    whole(shape.layout.offset) && whole(shape.leading_dimension()) && matrices
+}
+
+/// Whether the operand on the long side is aligned, and the other one too if it runs along k.
+fn streamed(problem: &Problem, inputs: &[Shape], thick: usize) -> bool {
+    let thin = 1 - thick;
+    let along_k = inputs[thin].layout.transposed == (thin == 1);
+    let size = problem.element.size();
+    aligned(&inputs[thick], size) && (!along_k || aligned(&inputs[thin], size))
+}
 
 impl Op for Matmul {
     fn name(&self) -> &'static str {
@@ -142,12 +132,53 @@ impl Op for Matmul {
         bytemuck::bytes_of(&params).to_vec()
     }
 
-    fn switch(&self, problem: &Problem, name: &str) -> u32 {
-        match name {
-            "TRANSPOSE_A" => problem.layout(0).transposed.into(),
-            "TRANSPOSE_B" => problem.layout(1).transposed.into(),
-            _ => 0,
+    /// `TRANSPOSE_x`: whether it is stored transposed. `VECTOR_x`: whether its rows start at multiples
+    /// of 16 bytes; `WHOLE_x`: whether they end there too; `TMA_x`: whether a tensor map can describe
+    /// it. x is `A`, `B`, `C`, or `ALL` of them. `THIN`: the lesser of m and n, and `SLIM`
+    /// whether it is small; `THICK_x`: whether x is the operand on the other side, and `STREAMED` whether that can be read in vectors.
+    /// `K_THREADS`: 32 where the thick operand runs along k, 16 where it does not.
+    fn switch(&self, problem: &Problem, question: &str) -> u32 {
+        let Ok((inputs, c)) = self.shapes(problem) else { return 0 };
+        let (m, n) = (problem.dim(0), problem.dim(1));
+        let thick = usize::from(n > m);
+        match question {
+            "THIN" => return m.min(n).min(u32::MAX.into()) as u32,
+            "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),
+            "THICK_A" => return (thick == 0).into(),
+            "THICK_B" => return (thick == 1).into(),
+            "STREAMED" => return streamed(problem, &inputs, thick).into(),
+            "K_THREADS" => return if problem.layout(thick).transposed == (thick == 1) { 32 } else { 16 },
+            _ => {}
         }
+        let Some((what, operand)) = question.rsplit_once('_') else { return 0 };
+        let all = [inputs[0], inputs[1], c];
+        let asked = match operand {
+            "A" => &all[..1],
+            "B" => &all[1..2],
+            "C" => &all[2..],
+            _ => &all[..],
+        };
+        let size = problem.element.size();
+        let answer = |shape: &Shape| match what {
+            "TRANSPOSE" => shape.layout.transposed,
+            "VECTOR" => aligned(shape, size),
+            "WHOLE" => aligned(shape, size) && (shape.cols * size).is_multiple_of(VECTOR_BYTES),
+            "TMA" => aligned(shape, size) && !shape.is_empty(),
+            _ => false,
+        };
+        asked.iter().all(answer).into()
+    }
+
+    fn layout(&self, problem: &Problem) -> Option<String> {
+        Some([0, 1].map(|operand| if problem.layout(operand).transposed { 'T' } else { 'N' }).iter().collect())
+    }
+
+    fn occurs(&self, _element: Element, setting: &[(String, u32)]) -> bool {
+        // How many threads share k follows from the layout of the large operand.
+        let value = |name: &str| setting.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        let Some((threads, few_rows)) = value("K_THREADS").zip(value("FEW_ROWS")) else { return true };
+        let along_k = if few_rows == 1 { value("TRANSPOSE_B") == Some(1) } else { value("TRANSPOSE_A") == Some(0) };
+        (threads == 32) == along_k
     }
 
     fn reads_output(&self, problem: &Problem) -> bool {

@@ -14,7 +14,7 @@ use crate::backend::Device;
 use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
 use crate::problem::{Layout, Problem};
-use crate::rung::{Language, Operand, Pass, Program, Rung, Source};
+use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, TensorMapRow, has_all};
 use crate::verify::Expected;
 use std::sync::Arc;
 
@@ -212,7 +212,7 @@ pub trait Op: Sync {
     /// The bytes of the params struct.
     fn params(&self, problem: &Problem, place: Place) -> Vec<u8>;
 
-    /// The value of a switch of a rung for this problem. A binding starts at a multiple of 256 bytes.
+    /// The answer to a switch's question for this problem, mostly 0 or 1. A binding starts at a multiple of 256 bytes.
     fn switch(&self, _problem: &Problem, _name: &str) -> u32 {
         0
     }
@@ -231,6 +231,11 @@ pub trait Op: Sync {
     /// Parts of a problem whose operands' windows are of at most `limit` bytes and start at multiples
     /// of `alignment` bytes; `None` where it cannot be cut so.
     fn bands(&self, _problem: &Problem, _limit: u64, _alignment: u64) -> Option<Vec<Band>> {
+        None
+    }
+
+    /// Which operands are stored transposed, in the letters of a report; `None` where the op has no choice.
+    fn layout(&self, _problem: &Problem) -> Option<String> {
         None
     }
 
@@ -284,7 +289,8 @@ pub(crate) fn pass_operands(pass: &Pass, inputs: usize) -> Vec<Operand> {
     }
 }
 
-/// The programs of a rung, one per pass, for one element type and switch setting.
+/// The programs of a rung as it is [tuned](Rung::tuned), one per pass, for one element type and
+/// switch setting.
 pub fn programs(
     op: &dyn Op,
     rung: &Rung,
@@ -299,11 +305,20 @@ pub fn programs(
             let constants =
                 rung.constants.iter().map(|(n, v)| (n.to_string(), *v)).chain(setting.iter().cloned()).collect();
             let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
+            let operands = pass_operands(pass, inputs);
+            let taken = |map: &&TensorMapRow| {
+                operands.contains(&map.operand) && map.when.is_none_or(|when| has_all(setting, &[when]))
+            };
             Program {
                 label: format!("{}/{}{}", op.name(), rung.id(), suffix),
+                unit: format!("{}/{}", op.name(), rung.id()),
                 entry: format!("{}_{}{}", op.name(), rung.name, suffix),
                 cuda: rung.cuda.clone(),
-                cuda_needs: rung.cuda_needs.clone(),
+                cuda_needs: CudaNeeds {
+                    arch: rung.cuda_needs.arch,
+                    dynamic_shared: pass.dynamic_shared.unwrap_or(rung.cuda_needs.dynamic_shared),
+                    tensor_maps: rung.cuda_needs.tensor_maps.iter().filter(taken).copied().collect(),
+                },
                 wgsl: rung.wgsl.clone(),
                 trusted: rung.trusted,
                 constants,
@@ -311,7 +326,7 @@ pub fn programs(
                 element_words: op.element_words(element),
                 element,
                 block: pass.block,
-                written: pass_operands(pass, inputs).into_iter().map(Operand::is_written).collect(),
+                written: operands.into_iter().map(Operand::is_written).collect(),
                 params_bytes,
             }
         })
@@ -339,7 +354,7 @@ pub fn shipped_programs() -> Vec<Program> {
                 let settings = rung.switch_settings().into_iter();
                 for setting in settings.filter(|s| rung.allows(language, s) && op.occurs(element, s)) {
                     for program in programs(*op, &rung, element, &setting, params_bytes, inputs) {
-                        if seen.insert((language, program.artefact_key())) {
+                        if seen.insert((language, program.artefact_key(), program.entry.clone())) {
                             all.push(program);
                         }
                     }

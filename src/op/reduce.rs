@@ -42,12 +42,14 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
                     block: [256, 1, 1],
                     grid: Grid::LinearAtMost { per_block: 256, max: 1024 },
                     bindings: Some(vec![Operand::Input(0), Operand::WorkspaceOut(0)].into()),
+                    dynamic_shared: None,
                 },
                 Pass {
                     suffix: "total".into(),
                     block: [256, 1, 1],
                     grid: Grid::Fixed { blocks: 1 },
                     bindings: Some(vec![Operand::WorkspaceIn(0), Operand::Output(0)].into()),
+                    dynamic_shared: None,
                 },
             ]
             .into(),

@@ -42,7 +42,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         accepts: Accepts::ALL,
         element_sizes: WIDTHS.into(),
         wgsl_element_sizes: WIDTHS.into(),
-        switches: vec![Switch { name: "ALIGNED".into(), values: (&[1, 0]).into() }].into(),
+        switches: vec![Switch::new("ALIGNED", &[1, 0][..])].into(),
         needs: vec![Need {
             language: Some(Language::Wgsl),
             fact: "ALIGNED".into(),

@@ -59,6 +59,9 @@ fn fields(row: &Row) -> Map<String, Value> {
         put(name, json!(value));
     }
     put("batch", json!(row.batch));
+    if let Some(layout) = &row.layout {
+        put("layout", json!(layout));
+    }
     put("verdict", json!(row.cell.verdict()));
     put("selected", json!(row.selected));
     put("reason", json!(row.cell.reason()));
@@ -155,7 +158,8 @@ fn table(rows: &[Row], style: TableStyle) -> String {
     for row in rows {
         let same = |group: &&mut Vec<Row>| {
             let first = &group[0];
-            (&first.op, &first.element, &first.dims, first.batch) == (&row.op, &row.element, &row.dims, row.batch)
+            (&first.op, &first.element, &first.dims, first.batch, &first.layout)
+                == (&row.op, &row.element, &row.dims, row.batch, &row.layout)
         };
         match problems.iter_mut().find(same) {
             Some(group) => group.push(row.clone()),
@@ -324,7 +328,8 @@ fn heading(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return "no rows\n".into() };
     let dims: Vec<String> = first.dims.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let batch = if first.batch == 1 { String::new() } else { format!(", batch {}", first.batch) };
-    let mut text = format!("{} {}, {}{batch}\n", first.op, first.element, dims.join(", "));
+    let layout = first.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
+    let mut text = format!("{} {}, {}{batch}{layout}\n", first.op, first.element, dims.join(", "));
     let mut seen: Vec<String> = Vec::new();
     for row in rows {
         let software = if row.software_adapter && row.backend != "sim" {

@@ -42,6 +42,7 @@ fn one(row: &Value) -> Option<Row> {
         software_adapter: row["software_adapter"].as_bool()?,
         element: text("element")?,
         batch: row["batch"].as_u64()?,
+        layout: text("layout"),
         cell,
         selected: row["selected"].as_bool(),
         input: text("input"),

@@ -64,6 +64,8 @@ pub struct Row {
     /// The dimensions by name.
     pub dims: Vec<(&'static str, u64)>,
     pub batch: u64,
+    /// Which operands are stored transposed (`NN`, `NT`, `TN`, `TT`), where the op has a choice.
+    pub layout: Option<String>,
     pub cell: Cell,
     /// Whether it is the rung that the op selects here; `None` where the op has no opinion.
     pub selected: Option<bool>,
@@ -142,6 +144,7 @@ impl Row {
             element: problem.element.name().into(),
             dims: op.dims().iter().copied().zip(problem.dims.iter().copied()).collect(),
             batch: problem.batch,
+            layout: op.layout(problem),
             cell: Cell::Absent("not run".into()),
             selected: op.select(device, problem).map(|chosen| chosen.id() == rung.id()),
             input: None,

@@ -172,6 +172,7 @@ fn test_program(text: &'static str, tile: u32) -> Program {
     use crate::rung::{Arch, CudaNeeds, Source};
     Program {
         label: "op/rung".into(),
+        unit: "op/rung".into(),
         entry: "op_rung".into(),
         cuda: Source::Text(text.into()),
         cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: (&[]).into() },

@@ -8,7 +8,7 @@ const WHOLE_WORDS: &[u64] = &[4, 8, 16];
 
 /// Whether 16-byte accesses are possible, decided for each side on its own.
 fn vector_switches() -> Vec<Switch> {
-    ["VECTOR_INPUT", "VECTOR_OUTPUT"].map(|name| Switch { name: name.into(), values: (&[1, 0]).into() }).to_vec()
+    ["VECTOR_INPUT", "VECTOR_OUTPUT"].map(|name| Switch::new(name, &[1, 0][..])).to_vec()
 }
 
 /// An output that cannot be stored in chunks is bound as their elements.
@@ -169,7 +169,7 @@ fn any_width(tile: &Tile) -> Rung {
         accepts: Accepts::ALL,
         element_sizes: tile.widths.into(),
         wgsl_element_sizes: tile.widths.into(),
-        switches: vec![Switch { name: "STREAMS".into(), values: streams.into() }].into(),
+        switches: vec![Switch::new("STREAMS", streams)].into(),
         needs: aligned("VECTOR_INPUT", "VECTOR_OUTPUT", None).into(),
         tunings: tunings.into(),
     })
@@ -260,7 +260,7 @@ fn skinny() -> Rung {
     const THREADS: u32 = 128;
     const MOST: u32 = 8;
     const CHUNK: u32 = 16;
-    let switch = |name: &'static str, values: &'static [u32]| Switch { name: name.into(), values: values.into() };
+    let switch = |name: &'static str, values: &'static [u32]| Switch::new(name, values);
     let mut needs = vec![Need {
         language: None,
         fact: "SKINNY".into(),

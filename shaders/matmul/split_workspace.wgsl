@@ -1,5 +1,5 @@
 // Idea. Divide k among SPLITS blocks per tile, so that few tiles still fill the device; a second pass adds the parts in order.
-// Changed from the rung below. A block sums only its share of k and leaves its sums in the workspace; matmul_split_k_sum adds them, always in the same order: the same inputs give the same bits.
+// Changed from the rung below. A block sums only its share of k and leaves its sums in the workspace; matmul_split_workspace_sum adds them, always in the same order: the same inputs give the same bits.
 // A thread owns. Two quads of rows x four quads of columns of one part; in the second pass 1 quad of C.
 // Memory traffic. As below, and SPLITS * 4 bytes written and read per element of C.
 // Needs. f32, any shape, layout, leading dimensions, offsets, batch, alpha and beta; the three bindings a multiple of 16 bytes long; a workspace of SPLITS * batch * tiles * BLOCK_M * BLOCK_N * 4 bytes.
@@ -254,12 +254,14 @@ fn store(row: u32, col: u32, sums: vec4<f32>) {
 }
 
 @compute @workgroup_size(THREADS)
-fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+fn matmul_split_workspace(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     thread = index;
-    let block_row = (block.y + p.block_y) * BLOCK_M;
-    let block_col = (block.x + p.block_x) * BLOCK_N;
-    let batch = (block.z + p.block_z) / SPLITS;
-    let part = (block.z + p.block_z) % SPLITS;
+    let tiles_n = (p.n + BLOCK_N - 1u) / BLOCK_N;
+    let tile = block.x + p.block_x;
+    let block_row = tile / tiles_n * BLOCK_M;
+    let block_col = tile % tiles_n * BLOCK_N;
+    let part = block.y + p.block_y;
+    let batch = block.z + p.block_z;
     let share = ((p.k + BLOCK_K - 1u) / BLOCK_K + SPLITS - 1u) / SPLITS * BLOCK_K;  // of k, whole tiles
     let k_first = min(part * share, p.k);
     k_end = min(k_first + share, p.k);
@@ -301,8 +303,7 @@ fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoca
         workgroupBarrier();  // waits until all have read: the next tiles overwrite them
     }
 
-    let tiles = (p.m + BLOCK_M - 1u) / BLOCK_M * ((p.n + BLOCK_N - 1u) / BLOCK_N);
-    let tile = block_row / BLOCK_M * ((p.n + BLOCK_N - 1u) / BLOCK_N) + block_col / BLOCK_N;
+    let tiles = (p.m + BLOCK_M - 1u) / BLOCK_M * tiles_n;
     let place = ((batch * SPLITS + part) * tiles + tile) * PARTS * THREADS + thread;
     workspace[place + 0u * THREADS] = c00;
     workspace[place + 1u * THREADS] = c01;
@@ -340,12 +341,12 @@ fn matmul_split_k(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invoca
 
 // Second pass: a thread adds the SPLITS parts of one quad of C, in order. A block adds one of SLICES slices of a tile.
 @compute @workgroup_size(SUM_THREADS)
-fn matmul_split_k_sum(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+fn matmul_split_workspace_sum(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let tiles_n = (q.n + BLOCK_N - 1u) / BLOCK_N;
     let tiles = (q.m + BLOCK_M - 1u) / BLOCK_M * tiles_n;
     let tile = block.x + q.block_x;
-    let batch = (block.z + q.block_z) / SLICES;
-    let place = (block.z + q.block_z) % SLICES * SUM_THREADS + index;  // (part, owner) within the tile
+    let batch = block.z + q.block_z;
+    let place = (block.y + q.block_y) * SUM_THREADS + index;  // (part, owner) within the tile
     var sum = vec4<f32>();
     for (var split = 0u; split < SPLITS; split++) {
         sum += parts[((batch * SPLITS + split) * tiles + tile) * PARTS * THREADS + place];
