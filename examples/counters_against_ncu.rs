@@ -7,12 +7,13 @@
 //!     gpu-ladder run transpose --backend cuda --rows 1024 --cols 1024 --iters 1 --warmup 0
 //! cargo run --release --example counters_against_ncu -- 1024x1024=1024.csv --json h200-counters.json
 //! ```
-//! Several files of one shape are joined. No GPU is needed to read them. Ends 1 if a figure is further
+//! Several files of one shape are joined; `SHAPE/RUNG=FILE` tells apart rungs that share a kernel and a
+//! block, and a third number in front of the shape is a batch. No GPU is needed to read them. Ends 1 if a figure is further
 //! apart than it should be and no exception explains it.
 
 use gpu_ladder::backend::{Backend, sim::Sim};
 use gpu_ladder::op::{Op, Transpose};
-use gpu_ladder::rung::Rung;
+use gpu_ladder::rung::{Language, Rung, Tuning};
 use gpu_ladder::sim::{Counters, GlobalTraffic, Machine, Memory, Options, Profile, SharedTraffic};
 use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session, Verdict};
 use std::collections::BTreeMap;
@@ -31,8 +32,10 @@ struct Figure {
 
 /// The metrics of one kernel, by name.
 type Measured = BTreeMap<String, f64>;
-/// Kernels by name and block size.
-type Kernels = BTreeMap<(String, String), Measured>;
+/// Kernels by the rung that was run alone (empty where several were), name and block size.
+type Kernels = BTreeMap<(String, String, String), Measured>;
+/// Matrices, rows, columns.
+type Extent = [u64; 3];
 
 const LOAD_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const LOAD_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
@@ -163,7 +166,7 @@ struct Cell {
 }
 
 struct Line {
-    shape: (u64, u64),
+    shape: Extent,
     rung: String,
     cells: Vec<Cell>,
 }
@@ -198,19 +201,18 @@ fn main() -> ExitCode {
 
 /// Whether every figure is as close as it should be, or its difference is explained.
 fn compare(arguments: &[String]) -> Result<bool> {
-    let mut shapes: BTreeMap<(u64, u64), Kernels> = BTreeMap::new();
+    let mut shapes: BTreeMap<Extent, Kernels> = BTreeMap::new();
     let (mut json, mut arguments) = (None, arguments.iter());
     while let Some(argument) = arguments.next() {
         if argument == "--json" {
             json = arguments.next();
             continue;
         }
-        let (shape, file) = argument.split_once('=').ok_or_else(|| usage(argument))?;
-        let (rows, cols) = shape.split_once('x').ok_or_else(|| usage(argument))?;
-        let number = |text: &str| text.parse::<u64>().map_err(|_| usage(argument));
-        let kernels = shapes.entry((number(rows)?, number(cols)?)).or_default();
-        for (kernel, metrics) in read(Path::new(file))? {
-            kernels.entry(kernel).or_default().extend(metrics);
+        let (what, file) = argument.split_once('=').ok_or_else(|| usage(argument))?;
+        let (shape, rung) = what.split_once('/').unwrap_or((what, ""));
+        let kernels = shapes.entry(extent(shape).ok_or_else(|| usage(argument))?).or_default();
+        for ((name, block), metrics) in read(Path::new(file))? {
+            kernels.entry((rung.to_string(), name, block)).or_default().extend(metrics);
         }
     }
     if shapes.is_empty() {
@@ -231,16 +233,26 @@ fn compare(arguments: &[String]) -> Result<bool> {
     Ok(lines.iter().all(|line| line.apart().all(|figure| line.exception(figure).is_some())))
 }
 
+/// `ROWSxCOLS` or `BATCHxROWSxCOLS`.
+fn extent(text: &str) -> Option<Extent> {
+    let numbers: Vec<u64> = text.split('x').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    match numbers[..] {
+        [rows, cols] => Some([1, rows, cols]),
+        [batch, rows, cols] => Some([batch, rows, cols]),
+        _ => None,
+    }
+}
+
 fn usage(argument: &str) -> Error {
     Error::Option {
         option: "the command line",
         value: argument.into(),
-        problem: "it takes ROWSxCOLS=FILE.csv …, --json FILE, or --metrics".into(),
+        problem: "it takes [BATCHx]ROWSxCOLS[/RUNG]=FILE.csv …, --json FILE, or --metrics".into(),
     }
 }
 
 /// The first launch of every kernel in a raw page, by name and block size.
-fn read(path: &Path) -> Result<Kernels> {
+fn read(path: &Path) -> Result<BTreeMap<(String, String), Measured>> {
     let problem = |e: String| Error::File { path: path.display().to_string(), problem: e };
     let text = std::fs::read_to_string(path).map_err(|e| problem(e.to_string()))?;
     // The profiler's and the program's own lines stand around the table.
@@ -252,7 +264,7 @@ fn read(path: &Path) -> Result<Kernels> {
         names.iter().position(|n| n == name).ok_or_else(|| problem(format!("no column \"{name}\": not a raw page")))
     };
     let (kernel, block) = (place("Kernel Name")?, place("Block Size")?);
-    let mut kernels = Kernels::new();
+    let mut kernels = BTreeMap::new();
     for record in reader.records() {
         let record = record.map_err(|e| problem(e.to_string()))?;
         let name = record.get(kernel).unwrap_or_default().split('(').next().unwrap_or_default().to_string();
@@ -271,11 +283,12 @@ fn read(path: &Path) -> Result<Kernels> {
 }
 
 /// One rung on one shape; none where it was not measured.
-fn line(shape: (u64, u64), rung: &Rung, kernels: &Kernels, machine: &Machine) -> Result<Option<Line>> {
-    let [x, y, z] = rung.passes[0].block;
-    let key = (format!("transpose_{}", rung.name), format!("({x}, {y}, {z})"));
-    let Some(measured) = kernels.get(&key) else { return Ok(None) };
-    let profile = pollster::block_on(simulate(shape, rung, machine))?;
+fn line(shape: Extent, rung: &Rung, kernels: &Kernels, machine: &Machine) -> Result<Option<Line>> {
+    let [x, y, z] = rung.tuned(Language::Cuda, Element::F32.size()).passes[0].block;
+    let (name, block) = (format!("transpose_{}", rung.name), format!("({x}, {y}, {z})"));
+    let alone = kernels.get(&(rung.id(), name.clone(), block.clone()));
+    let Some(measured) = alone.or_else(|| kernels.get(&(String::new(), name, block))) else { return Ok(None) };
+    let Some(profile) = pollster::block_on(simulate(shape, &as_in_cuda(rung), machine))? else { return Ok(None) };
     let scalar = profile.accesses.iter().filter(|a| a.memory == Memory::Storage).all(|a| a.width <= 4);
     let cells = FIGURES
         .iter()
@@ -291,23 +304,43 @@ fn line(shape: (u64, u64), rung: &Rung, kernels: &Kernels, machine: &Machine) ->
     Ok(Some(Line { shape, rung: rung.id(), cells }))
 }
 
+/// The rung with its WGSL twin tuned as the CUDA one is: what is compared is how the same tiles are
+/// counted, not which tiles suit which language.
+fn as_in_cuda(rung: &Rung) -> Rung {
+    let mut rung = rung.clone();
+    let cuda = rung.tunings.iter().filter(|t| t.language == Language::Cuda).cloned();
+    let moved = cuda.map(|t| Tuning {
+        language: Language::Wgsl,
+        static_shared: t.static_shared.max(t.dynamic_shared),
+        dynamic_shared: 0,
+        ..t
+    });
+    rung.tunings = moved.collect::<Vec<_>>().into();
+    rung
+}
+
 /// The difference, relative to the measured figure; a share below one is compared as it is.
 fn apart(simulated: f64, measured: f64) -> f64 {
     (simulated - measured).abs() / measured.abs().max(1.0)
 }
 
 /// The verified run of a rung: its result is checked, so what was counted is the right program.
-async fn simulate((rows, cols): (u64, u64), rung: &Rung, machine: &Machine) -> Result<Arc<Profile>> {
+async fn simulate([batch, rows, cols]: Extent, rung: &Rung, machine: &Machine) -> Result<Option<Arc<Profile>>> {
     let options = Options { hazards: false, ..Options::default() };
     let session = Session::new(Sim::new(machine.clone(), options));
-    let problem = Problem::new(Element::F32, [rows, cols]);
+    let problem = Problem::new(Element::F32, [rows, cols]).with_batch(batch);
     let stage = session.stage(&Transpose, &problem, Inputs::Seeded(1)).await?;
-    let proof = match session.verify(session.prepare(&stage, rung).await?).await? {
+    let prepared = match session.prepare(&stage, rung).await {
+        Err(Error::Unsupported { .. }) => return Ok(None), // a rung of one language
+        other => other?,
+    };
+    let proof = match session.verify(prepared).await? {
         Verdict::Pass(proof) => proof,
         Verdict::Fail(mismatch) => return Err(Error::device(rung.id(), mismatch)),
     };
     let first = proof.kernels().next().map(|k| session.backend().inspect(k)).transpose()?;
-    first.and_then(|info| info.profile).ok_or_else(|| Error::device(rung.id(), "nothing was counted"))
+    let profile = first.and_then(|info| info.profile);
+    profile.map(Some).ok_or_else(|| Error::device(rung.id(), "nothing was counted"))
 }
 
 fn number(value: Option<f64>) -> String {
@@ -320,6 +353,10 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
+fn title([batch, rows, cols]: Extent) -> String {
+    if batch == 1 { format!("{rows} x {cols}") } else { format!("{batch} of {rows} x {cols}") }
+}
+
 fn markdown(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut shape = None;
@@ -328,7 +365,7 @@ fn markdown(lines: &[Line]) -> String {
         if shape != Some(line.shape) {
             shape = Some(line.shape);
             let names: Vec<&str> = FIGURES.iter().map(|f| f.name).collect();
-            out += &format!("\n### {} x {}\n\n| rung | {} |\n|---", line.shape.0, line.shape.1, names.join(" | "));
+            out += &format!("\n### {}\n\n| rung | {} |\n|---", title(line.shape), names.join(" | "));
             out += &"|---:".repeat(FIGURES.len());
             out += "|\n";
         }
@@ -382,7 +419,7 @@ fn document(lines: &[Line]) -> serde_json::Value {
                 });
                 figures.insert(figure.name.into(), value);
             }
-            serde_json::json!({ "rung": line.rung, "rows": line.shape.0, "cols": line.shape.1, "figures": figures })
+            serde_json::json!({ "rung": line.rung, "batch": line.shape[0], "rows": line.shape[1], "cols": line.shape[2], "figures": figures })
         })
         .collect();
     serde_json::json!({ "schema": "gpu-ladder/counters", "version": 1, "tolerance": TOLERANCE, "rows": rows })

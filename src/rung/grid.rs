@@ -1,0 +1,156 @@
+//! How many blocks a pass launches over a problem.
+
+use super::has_all;
+
+/// How many blocks a pass launches, over the extent that its op gives for a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grid {
+    /// One block per tile of `x` columns and `y` rows; the batch is the third dimension.
+    Tiles {
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+    },
+    /// The same tiles, numbered along one dimension; the kernel decides their order.
+    TilesLinear {
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+    },
+    /// The same, and `parts` blocks for each tile along the second dimension (a divided sum).
+    TilesLinearParts {
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+        /// Blocks of each tile.
+        parts: u32,
+    },
+    /// One block per `per_block` columns, whatever the rows, and `parts` blocks for each along the
+    /// second dimension; the batch is the third.
+    Columns {
+        /// Columns of a block.
+        per_block: u32,
+        /// Blocks of the same columns.
+        parts: u32,
+    },
+    /// The same along the rows: one block per `per_block` rows.
+    Rows {
+        /// Rows of a block.
+        per_block: u32,
+        /// Blocks of the same rows.
+        parts: u32,
+    },
+    /// The grid of the first case whose switches all have the stated values.
+    BySwitch(&'static [(&'static [(&'static str, u32)], Grid)]),
+    /// One block per `per_block` elements of a one-dimensional extent.
+    Linear {
+        /// Elements of a block.
+        per_block: u32,
+    },
+    /// One block per `per_block` bytes of a one-dimensional extent.
+    LinearBytes {
+        /// Bytes of a block.
+        per_block: u32,
+    },
+    /// As [`Linear`](Grid::Linear), but at most `max` blocks, which then take several turns.
+    LinearAtMost {
+        /// Elements of a block and turn.
+        per_block: u32,
+        /// The most blocks.
+        max: u32,
+    },
+    /// One block per `per_block` bytes of the longer of both extents; the batch is the third dimension.
+    LongSideBytes {
+        /// Bytes of a block.
+        per_block: u32,
+    },
+    /// One block per run of whole matrices that `per_block` bytes hold (see [`whole_matrices`]), over the batch.
+    Matrices {
+        /// Bytes of a block.
+        per_block: u32,
+    },
+    /// One block per pair of square tiles that mirror each other at the diagonal, numbered along one
+    /// dimension; the batch is the third.
+    Triangle {
+        /// Rows and columns of a tile.
+        tile: u32,
+    },
+    /// This many blocks, whatever the problem.
+    Fixed {
+        /// The blocks.
+        blocks: u32,
+    },
+    /// As many blocks as the device holds at a time, at most one per tile, each taking several tiles.
+    Persistent {
+        /// Blocks on each multiprocessor.
+        per_sm: u32,
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+    },
+}
+
+/// How many whole matrices of `matrix` elements of `element` bytes a block of `per_block` bytes
+/// takes: where it can be, so many that the next block starts at a multiple of 16 bytes.
+pub const fn whole_matrices(per_block: u32, matrix: u64, element: u64) -> u64 {
+    let bytes = matrix.saturating_mul(element);
+    if bytes == 0 {
+        return 1;
+    }
+    let (fit, vector) = (per_block as u64 / bytes, 16 / element);
+    if fit >= vector { fit - fit % vector } else { fit }
+}
+
+impl Grid {
+    /// The blocks of a pass in each direction, before they are split into launches: over `extent` elements
+    /// (columns, rows, matrices) of `element` bytes, on a device of so many multiprocessors.
+    pub fn blocks(self, setting: &[(String, u32)], extent: [u64; 3], element: u64, multiprocessors: u32) -> [u64; 3] {
+        let tiles = |x: u32, y: u32| (extent[0].div_ceil(x.into()), extent[1].div_ceil(y.into()));
+        match self {
+            Grid::Tiles { x, y } => {
+                let (across, down) = tiles(x, y);
+                [across, down, extent[2]]
+            }
+            Grid::TilesLinear { x, y } => {
+                let (across, down) = tiles(x, y);
+                [across.saturating_mul(down), 1, extent[2]]
+            }
+            Grid::TilesLinearParts { x, y, parts } => {
+                let (across, down) = tiles(x, y);
+                [across.saturating_mul(down), parts.into(), extent[2]]
+            }
+            Grid::Columns { per_block, parts } => [extent[0].div_ceil(per_block.into()), parts.into(), extent[2]],
+            Grid::Rows { per_block, parts } => [extent[1].div_ceil(per_block.into()), parts.into(), extent[2]],
+            Grid::BySwitch(cases) => cases
+                .iter()
+                .find(|(wanted, _)| has_all(setting, wanted))
+                .map_or([0; 3], |(_, grid)| grid.blocks(setting, extent, element, multiprocessors)),
+            Grid::Linear { per_block } => [extent[0].div_ceil(per_block.into()), 1, 1],
+            Grid::LinearBytes { per_block } => [(extent[0].saturating_mul(element)).div_ceil(per_block.into()), 1, 1],
+            Grid::LinearAtMost { per_block, max } => [extent[0].div_ceil(per_block.into()).min(max.into()), 1, 1],
+            Grid::LongSideBytes { per_block } => {
+                let long = extent[0].max(extent[1]).saturating_mul(element);
+                [long.div_ceil(per_block.into()), 1, extent[2]]
+            }
+            Grid::Matrices { per_block } => {
+                let matrix = extent[0].saturating_mul(extent[1]);
+                [extent[2].div_ceil(whole_matrices(per_block, matrix, element).max(1)), 1, 1]
+            }
+            Grid::Triangle { tile } => {
+                let tiles = extent[0].div_ceil(tile.into());
+                [tiles.saturating_mul(tiles + 1) / 2, 1, extent[2]]
+            }
+            Grid::Fixed { blocks } => [blocks.into(), 1, 1],
+            Grid::Persistent { per_sm, x, y } => {
+                let (across, down) = tiles(x, y);
+                let all = across.saturating_mul(down).saturating_mul(extent[2]);
+                let held = u64::from(multiprocessors) * u64::from(per_sm);
+                [all.min(held), 1, 1]
+            }
+        }
+    }
+}

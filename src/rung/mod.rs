@@ -1,0 +1,246 @@
+//! A rung: one optimisation idea for one op, as a row of data beside two kernel sources.
+//!
+//! Nothing here runs. A rung says where its kernels are, which constants both of them get, how its
+//! grid is laid over a problem and what it accepts; [`Session`](crate::Session) turns that into
+//! launches. Rungs of this crate are `const` data made by the `rung!` macro; a program makes its
+//! own with [`Rung::new`] and the `with_` methods.
+mod cuda;
+mod form;
+mod grid;
+mod pass;
+mod program;
+mod shipped;
+mod source;
+mod switch;
+
+pub use cuda::{Arch, CudaNeeds, TensorMapRow};
+pub use form::{Accepts, Form, Need, Tuning};
+pub use grid::{Grid, whole_matrices};
+pub use pass::{Operand, Pass, Workspace};
+pub use program::Program;
+pub(crate) use shipped::{rung, shipped};
+pub use source::{Language, Native, Source};
+pub(crate) use switch::has_all;
+pub use switch::{Alias, Switch};
+
+use std::borrow::Cow;
+
+/// One optimisation idea for one op: a row of data beside two kernel sources.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// The file stem, entry point suffix, command-line word, test name and report row.
+    pub name: Cow<'static, str>,
+    /// Tells apart several rows made from one source by other constants; empty for the only one.
+    pub variant: Cow<'static, str>,
+    /// The one thing it adds, in a sentence.
+    pub idea: Cow<'static, str>,
+    /// Why that pays over the rung below, in a sentence.
+    pub because: Cow<'static, str>,
+    /// Constants of both kernels.
+    pub constants: Cow<'static, [(&'static str, u32)]>,
+    /// Constants whose value depends on the problem.
+    pub switches: Cow<'static, [Switch]>,
+    /// WGSL types that depend on a switch.
+    pub aliases: Cow<'static, [Alias]>,
+    /// The launches, in order.
+    pub passes: Cow<'static, [Pass]>,
+    /// Workspace buffers.
+    pub workspace: Cow<'static, [Workspace]>,
+    /// The WGSL twin's own constants, switches, passes, workspace and shared memory in place of the
+    /// rung's; `None` where both twins are laid over a problem in the same way.
+    pub wgsl_form: Option<Form>,
+    /// Element sizes in bytes that it moves or computes with.
+    pub element_sizes: Cow<'static, [u64]>,
+    /// Element sizes that its WGSL twin takes, where those are fewer.
+    pub wgsl_element_sizes: Cow<'static, [u64]>,
+    /// What it takes beyond packed matrices.
+    pub accepts: Accepts,
+    /// What else it asks of a problem.
+    pub needs: Cow<'static, [Need]>,
+    /// What differs by language and element width; empty where nothing does.
+    pub tunings: Cow<'static, [Tuning]>,
+    /// The CUDA kernel.
+    pub cuda: Source,
+    /// What the CUDA kernel needs.
+    pub cuda_needs: CudaNeeds,
+    /// The WGSL kernel.
+    pub wgsl: Source,
+    /// Static shared (workgroup) memory of a block in elements, as both kernels declare it; a test
+    /// compares them.
+    pub shared_elements: u32,
+    /// Whether the WGSL was reviewed with this crate and may run without run-time loop guards.
+    pub(crate) trusted: bool,
+}
+
+impl Rung {
+    /// A rung of the caller's own with no kernel in either language yet, one pass of `block` threads.
+    ///
+    /// Its WGSL runs with every run-time check that `wgpu` has.
+    pub fn new(name: impl Into<Cow<'static, str>>, block: [u32; 3], grid: Grid) -> Self {
+        let absent = || Source::Absent { because: "no kernel was given".into() };
+        Rung {
+            name: name.into(),
+            variant: "".into(),
+            idea: "".into(),
+            because: "".into(),
+            constants: Cow::Borrowed(&[]),
+            switches: Cow::Borrowed(&[]),
+            aliases: Cow::Borrowed(&[]),
+            passes: vec![Pass::new(block, grid)].into(),
+            workspace: Cow::Borrowed(&[]),
+            wgsl_form: None,
+            element_sizes: Cow::Borrowed(&[4]),
+            wgsl_element_sizes: Cow::Borrowed(&[4]),
+            accepts: Accepts::PACKED,
+            needs: Cow::Borrowed(&[]),
+            tunings: Cow::Borrowed(&[]),
+            cuda: absent(),
+            cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
+            wgsl: absent(),
+            shared_elements: 0,
+            trusted: false,
+        }
+    }
+
+    /// The idea, in a sentence.
+    pub fn with_idea(mut self, idea: impl Into<Cow<'static, str>>) -> Self {
+        self.idea = idea.into();
+        self
+    }
+
+    /// The WGSL kernel, compiled with every run-time check.
+    pub fn with_wgsl(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.wgsl = Source::Text(text.into());
+        self
+    }
+
+    /// The CUDA C++ kernel, compiled at run time (feature `nvrtc`).
+    ///
+    /// # Safety
+    /// A CUDA kernel can write anywhere in the memory of its context: the caller vouches that this
+    /// one, launched with the op's bindings and params, stays inside its bindings and ends.
+    pub unsafe fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.cuda = Source::Text(text.into());
+        self
+    }
+
+    /// The CUDA kernel as PTX.
+    ///
+    /// # Safety
+    /// As for [`with_cuda`](Self::with_cuda).
+    pub unsafe fn with_ptx(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.cuda = Source::Ptx(text.into());
+        self
+    }
+
+    /// Constants that replace those of the kernels.
+    pub fn with_constants(mut self, constants: impl Into<Cow<'static, [(&'static str, u32)]>>) -> Self {
+        self.constants = constants.into();
+        self
+    }
+
+    /// What it takes beyond packed matrices.
+    pub fn with_accepts(mut self, accepts: Accepts) -> Self {
+        self.accepts = accepts;
+        self
+    }
+
+    /// Lets the WGSL run without loop bounding, as this crate's own shaders do.
+    ///
+    /// # Safety
+    /// Every loop of the shader ends, and it stays inside its bindings and arrays.
+    pub unsafe fn with_trusted_wgsl(mut self) -> Self {
+        self.trusted = true;
+        self
+    }
+
+    /// `name`, or `name@variant` where one source gives several rows.
+    pub fn id(&self) -> String {
+        if self.variant.is_empty() { self.name.to_string() } else { format!("{}@{}", self.name, self.variant) }
+    }
+
+    fn tuning(&self, language: Language, element_size: u64) -> Option<&Tuning> {
+        self.tunings.iter().find(|t| t.language == language && t.element_size == element_size)
+    }
+
+    /// The row as it is for one language and element width.
+    pub fn tuned(&self, language: Language, element_size: u64) -> Rung {
+        let mut rung = self.clone();
+        if let (Language::Wgsl, Some(form)) = (language, rung.wgsl_form.take()) {
+            Form {
+                constants: rung.constants,
+                switches: rung.switches,
+                passes: rung.passes,
+                workspace: rung.workspace,
+                shared_elements: rung.shared_elements,
+            } = form;
+        }
+        if let Some(tuning) = self.tuning(language, element_size) {
+            rung.constants = [&self.constants[..], &tuning.constants[..]].concat().into();
+            rung.cuda_needs.dynamic_shared = tuning.dynamic_shared;
+            for pass in rung.passes.to_mut() {
+                (pass.block, pass.grid) = (tuning.block, tuning.grid);
+            }
+        }
+        rung
+    }
+
+    /// Shared memory of a block that its kernel declares, in bytes.
+    pub fn static_shared(&self, language: Language, element_size: u64) -> u64 {
+        let own = self.tuning(language, element_size).map(|t| u64::from(t.static_shared));
+        let form = self.wgsl_form.as_ref().filter(|_| language == Language::Wgsl);
+        let elements = form.map_or(self.shared_elements, |form| form.shared_elements);
+        own.unwrap_or(u64::from(elements) * element_size)
+    }
+
+    /// What its twin in a language asks of a problem.
+    pub fn needs_in(&self, language: Language) -> impl Iterator<Item = &Need> {
+        self.needs.iter().filter(move |need| need.language.is_none_or(|l| l == language))
+    }
+
+    /// Whether its needs leave a switch setting possible in a language.
+    pub fn allows(&self, language: Language, setting: &[(String, u32)]) -> bool {
+        self.needs_in(language).all(|need| setting.iter().all(|(n, v)| *n != need.fact || *v == need.value))
+    }
+
+    /// The element sizes that its twin in a language takes.
+    pub fn sizes(&self, language: Language) -> &[u64] {
+        match language {
+            Language::Cuda => &self.element_sizes,
+            Language::Wgsl => &self.wgsl_element_sizes,
+        }
+    }
+
+    /// Whether `word` selects this rung: its id, or its name for every variant.
+    pub fn answers_to(&self, word: &str) -> bool {
+        self.name == word || self.id() == word
+    }
+
+    /// The value of every switch, by what `answer` says to its question.
+    pub fn setting(&self, answer: impl Fn(&str) -> u32) -> Vec<(String, u32)> {
+        let mut setting = Vec::with_capacity(self.switches.len());
+        for switch in self.switches.iter() {
+            let value = switch.value(&setting, &answer);
+            setting.extend(switch.names().map(|name| (name.to_string(), value)));
+        }
+        setting
+    }
+
+    /// Every setting of its switches that can occur, the first value of each first.
+    pub fn switch_settings(&self) -> Vec<Vec<(String, u32)>> {
+        let mut all = vec![vec![]];
+        for switch in self.switches.iter() {
+            let mut longer = Vec::with_capacity(all.len() * switch.values.len());
+            for setting in &all {
+                let values: &[u32] = if switch.matters(setting) { &switch.values } else { &[0] };
+                for &value in values {
+                    let mut next: Vec<(String, u32)> = setting.clone();
+                    next.extend(switch.names().map(|name| (name.to_string(), value)));
+                    longer.push(next);
+                }
+            }
+            all = longer;
+        }
+        all
+    }
+}

@@ -1,0 +1,54 @@
+//! The pipeline, written once for every backend: stage the operands, compile, launch, verify, time.
+//!
+//! ```text
+//! Problem --stage--> Stage --prepare(rung)--> Prepared --verify--> Verdict::Pass(Verified) --time--> Samples
+//! ```
+//! A [`Verified`] is the only key to a time, and only verification makes one.
+
+mod operands;
+mod plan;
+mod stage;
+mod time;
+mod verified;
+
+pub(crate) use operands::Operands;
+pub(crate) use plan::Plan;
+pub use stage::{Inputs, Stage};
+pub use verified::{Prepared, Verdict, Verified};
+
+use crate::backend::{Backend, Device};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A backend with its compiled kernels.
+pub struct Session<B: Backend> {
+    backend: Arc<B>,
+    kernels: Mutex<HashMap<String, Arc<B::Kernel>>>,
+    floor: OnceLock<f64>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl<B: Backend> Session<B> {
+    /// A session on an open backend.
+    pub fn new(backend: B) -> Self {
+        Session { backend: Arc::new(backend), kernels: Mutex::new(HashMap::new()), floor: OnceLock::new() }
+    }
+
+    /// The backend.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.backend.device()
+    }
+
+    fn same_device(&self, other: &Arc<B>) -> Result<()> {
+        if Arc::ptr_eq(&self.backend, other) { Ok(()) } else { Err(Error::WrongDevice("the stage")) }
+    }
+}

@@ -1,0 +1,66 @@
+//! The operands of a problem: their shapes and the bytes they take.
+
+use crate::element::Element;
+use crate::error::Result;
+use crate::op::{Op, Shape};
+use crate::problem::Problem;
+use crate::rung::Operand;
+
+/// A binding's last word is whole, and vectors may be read whole: views are rounded up to this.
+const VIEW_ALIGNMENT: u64 = 16;
+
+/// A problem that its op has checked, with the shapes of its operands.
+pub(crate) struct Operands {
+    pub op: &'static dyn Op,
+    pub problem: Problem,
+    pub inputs: Vec<Shape>,
+    pub output: Shape,
+}
+
+impl Operands {
+    /// Checks a problem.
+    pub fn new(op: &'static dyn Op, problem: &Problem) -> Result<Self> {
+        let (inputs, output) = op.check(problem)?;
+        Ok(Operands { op, problem: problem.clone(), inputs, output })
+    }
+
+    /// The shape and element type of an operand that is not workspace.
+    pub fn of(&self, operand: Operand) -> (Shape, Element) {
+        match operand {
+            Operand::Input(index) => (self.inputs[index], self.problem.element),
+            _ => (self.output, self.output_element()),
+        }
+    }
+
+    pub fn output_element(&self) -> Element {
+        self.op.output_element(self.problem.element)
+    }
+
+    /// The bytes of an input, from its buffer's start to the end of its last element.
+    pub fn input_bytes(&self, index: usize) -> Result<u64> {
+        Ok(self.inputs[index].span(self.op.name())? * self.problem.element.size())
+    }
+
+    pub fn output_bytes(&self) -> Result<u64> {
+        Ok(self.output.span(self.op.name())? * self.output_element().size())
+    }
+
+    /// The bytes of an input as a kernel is given it.
+    pub fn input_view_bytes(&self, index: usize) -> Result<u64> {
+        Ok(view_bytes(self.input_bytes(index)?))
+    }
+
+    pub fn output_view_bytes(&self) -> Result<u64> {
+        Ok(view_bytes(self.output_bytes()?))
+    }
+
+    /// The bytes of all operands as kernels are given them, in order, the output last.
+    pub fn views(&self) -> Result<Vec<u64>> {
+        let inputs = (0..self.inputs.len()).map(|index| self.input_view_bytes(index));
+        inputs.chain([self.output_view_bytes()]).collect()
+    }
+}
+
+fn view_bytes(bytes: u64) -> u64 {
+    bytes.next_multiple_of(VIEW_ALIGNMENT).max(VIEW_ALIGNMENT)
+}

@@ -1,0 +1,132 @@
+//! The only key to a time.
+
+use super::stage::Slot;
+use super::{Plan, Session, Stage};
+use crate::backend::{Backend, Launch};
+use crate::error::Result;
+use crate::rung::Rung;
+use crate::verify::{Coverage, GUARD, Mismatch, POISONS};
+use std::sync::Arc;
+
+/// A rung compiled for a stage, not yet trusted.
+pub struct Prepared<B: Backend> {
+    pub(super) stage: Arc<Stage<B>>,
+    plan: Plan<B>,
+    workspaces: Vec<B::Buffer>,
+}
+
+/// The result of verification.
+pub enum Verdict<B: Backend> {
+    /// The output is right; the proof can be timed.
+    Pass(Verified<B>),
+    /// It is not.
+    Fail(Mismatch),
+}
+
+/// Proof that a compiled rung gives the right output for a problem on a device. It owns that
+/// kernel, its parameters and operands, so nothing else can be timed in its name.
+pub struct Verified<B: Backend> {
+    pub(super) prepared: Prepared<B>,
+    coverage: Coverage,
+}
+
+impl<B: Backend> Session<B> {
+    /// Compiles a rung for a stage.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported) with the reason,
+    /// [`Error::Limit`](crate::Error::Limit) with both numbers, or the compiler's words.
+    pub async fn prepare(&self, stage: &Arc<Stage<B>>, rung: &Rung) -> Result<Prepared<B>> {
+        self.same_device(&stage.backend)?;
+        let plan = self.plan(&stage.operands, rung).await?;
+        let mut workspaces = Vec::new();
+        for &bytes in &plan.workspaces {
+            workspaces.push(self.backend.alloc(bytes).await?);
+        }
+        Ok(Prepared { stage: Arc::clone(stage), plan, workspaces })
+    }
+
+    /// Runs a prepared rung twice on poisoned outputs and compares all it wrote.
+    ///
+    /// # Errors
+    /// What the device reports; a wrong output is a [`Verdict::Fail`], not an error.
+    pub async fn verify(&self, prepared: Prepared<B>) -> Result<Verdict<B>> {
+        self.same_device(&prepared.stage.backend)?;
+        let slot = prepared.stage.slot(0).await?;
+        let mut coverage = prepared.stage.expected.coverage();
+        for poison in POISONS {
+            prepared.stage.poison(&slot, poison).await?;
+            self.poison_workspaces(&prepared, poison).await?;
+            self.backend.launch(&prepared.launches(&slot)?)?;
+            match prepared.stage.check(&slot, poison).await? {
+                Ok(covered) => coverage = covered,
+                Err(mismatch) => return Ok(Verdict::Fail(mismatch)),
+            }
+        }
+        Ok(Verdict::Pass(Verified { prepared, coverage }))
+    }
+
+    async fn poison_workspaces(&self, prepared: &Prepared<B>, poison: u32) -> Result<()> {
+        for (buffer, &bytes) in prepared.workspaces.iter().zip(&prepared.plan.workspaces) {
+            self.backend.fill(buffer, 0, bytes, poison).await?;
+        }
+        Ok(())
+    }
+}
+
+impl<B: Backend> Prepared<B> {
+    /// `op/rung`.
+    pub fn label(&self) -> String {
+        self.plan.label.clone()
+    }
+
+    /// The compiled kernels, in pass order.
+    pub fn kernels(&self) -> impl Iterator<Item = &B::Kernel> {
+        self.plan.kernels()
+    }
+
+    pub(super) fn launches<'a>(&'a self, slot: &'a Slot<B>) -> Result<Vec<Launch<'a, B>>> {
+        let inputs: Vec<_> = slot.inputs.iter().map(|buffer| (buffer, 0)).collect();
+        self.plan.launches(&inputs, (&slot.output, GUARD), &self.workspaces)
+    }
+}
+
+impl<B: Backend> Verified<B> {
+    /// `op/rung`.
+    pub fn label(&self) -> String {
+        self.prepared.label()
+    }
+
+    /// How much of the output was compared.
+    pub fn coverage(&self) -> Coverage {
+        self.coverage
+    }
+
+    /// The stage it was verified on.
+    pub fn stage(&self) -> &Stage<B> {
+        &self.prepared.stage
+    }
+
+    /// The compiled kernels, in pass order.
+    pub fn kernels(&self) -> impl Iterator<Item = &B::Kernel> {
+        self.prepared.kernels()
+    }
+
+    /// The bytes of the output that was verified last, without guards and padding.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub async fn output(&self) -> Result<Vec<u8>> {
+        let stage = &self.prepared.stage;
+        let slot = stage.slot(0).await?;
+        if stage.initial.is_some() {
+            stage.poison(&slot, POISONS[0]).await?;
+        }
+        stage.backend.launch(&self.prepared.launches(&slot)?)?;
+        let bytes = stage.operands.output_bytes()?;
+        let mut padded = vec![0; stage.operands.output_view_bytes()? as usize];
+        stage.backend.download(&slot.output, GUARD, &mut padded).await?;
+        padded.truncate(bytes as usize);
+        Ok(padded)
+    }
+}
