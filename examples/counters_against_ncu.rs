@@ -130,14 +130,19 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        rungs: &["tiled_padded@16", "tiled_padded@32"],
-        figures: &["shared load wavefronts", "share of load conflicts"],
-        because: "Not the addresses: `coarsened` reads shared memory by the same ones and measures the simulated number. The hardware's counter also has turns lost to timing, most likely to global data that returns through the same pipe; its excess is larger on larger matrices, where every rung has some.",
+        rungs: &["tiled", "tiled_padded@16", "tiled_padded@32", "coarsened", "swizzled"],
+        figures: &[
+            "shared load wavefronts",
+            "share of load conflicts",
+            "shared store wavefronts",
+            "share of store conflicts",
+        ],
+        because: "Not the addresses: `coarsened` and `swizzled` read and write shared memory by the same ones at every size and measure the simulated numbers at 1024 x 1024, but up to 7 % more at 2048 x 2048. The hardware's counter also has turns lost to timing, most likely to global data that returns through the same pipe; its excess grows with the matrix, and 4-byte accesses have more of it than 16-byte ones.",
     },
     Exception {
-        rungs: &["register_blocked", "ordered"],
-        figures: &["sectors/store", "shared load wavefronts"],
-        because: "The twins differ in tiles that the edge cuts: a WGSL binding has one type, so the rung stores whole chunks there (fewer requests, and it reads a chunk before it knows whether the chunk is needed); in CUDA it stores single elements. The sectors moved are the same.",
+        rungs: &["register_blocked", "ordered", "any_width@square", "any_width@tall", "sheared@wide"],
+        figures: &["sectors/load", "sectors/store", "load sectors", "shared load wavefronts"],
+        because: "The twins differ in tiles that the edge cuts: a WGSL binding has one type, so the rung stores whole chunks there (fewer requests, and it reads a chunk to keep what lies behind the edge); in CUDA it stores single elements. The sectors stored are the same.",
     },
 ];
 
