@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::op::{self, Op};
 use crate::problem::Problem;
 use crate::report::{Cell, Row};
-use crate::rung::Rung;
+use crate::rung::{Language, Rung};
 use crate::session::{Inputs, Session, Stage, Verdict, Verified};
 use crate::timing::{Samples, Timing};
 use std::sync::Arc;
@@ -171,17 +171,28 @@ impl Climb {
             Err(error) => return Err(error),
         };
         let mut rows: Vec<Row> = Vec::new();
-        let mut verified: Vec<(usize, Verified<Any>)> = Vec::new();
-        for rung in &ladder {
+        let (mut verified, mut vendors): (Vec<(usize, Verified<Any>)>, Vec<_>) = Default::default();
+        // A vendor's rows come last: they are no rungs.
+        let others = if device.language() == Language::Cuda { self.op.vendor() } else { &[] };
+        for (index, rung) in ladder.iter().chain(others).enumerate() {
+            let of_vendor = index >= ladder.len();
             progress.step(&format!("{}: verifying {}", device.backend, rung.id()));
             let mut row = blank(rung);
             row.set_stage(&stage);
+            if of_vendor {
+                row.selected = None;
+                row.library = Some(rung.id());
+            }
             match self.verify(session, &stage, rung).await {
                 Ok(Verdict::Pass(proof)) => {
                     row.cell = Cell::Verified { coverage: proof.coverage().to_string() };
                     #[cfg(feature = "sim")]
                     row.set_profiles(&profiles(session, &proof));
-                    verified.push((rows.len(), proof));
+                    if of_vendor {
+                        row.library = about(session, &proof).or(row.library);
+                    }
+                    let list = if of_vendor { &mut vendors } else { &mut verified };
+                    list.push((rows.len(), proof));
                 }
                 Ok(Verdict::Fail(mismatch)) => row.cell = Cell::Wrong(mismatch.to_string()),
                 Err(Error::Unsupported { because, .. }) => row.cell = Cell::Absent(because),
@@ -192,7 +203,7 @@ impl Climb {
         }
         if device.clock != Clock::None && !verified.is_empty() {
             progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
-            self.time(session, problem, &mut rows, &verified).await?;
+            self.time(session, problem, &mut rows, &verified, &vendors).await?;
         }
         if self.given.is_some()
             && ascent.output.is_none()
@@ -218,29 +229,34 @@ impl Climb {
         session.verify(prepared).await
     }
 
-    /// Times the verified rungs, and copies of as many bytes, in the same rounds.
+    /// Times the verified rungs, a vendor's rows and copies of as many bytes in the same rounds.
     async fn time(
         &self,
         session: &Session<Any>,
         problem: &Problem,
         rows: &mut [Row],
         verified: &[(usize, Verified<Any>)],
+        vendors: &[(usize, Verified<Any>)],
     ) -> Result<()> {
         let device = session.device().clone();
         let timing = self.timing.clone().unwrap_or_else(|| timing_for(&device));
         let floor_ns = session.floor().await.ok();
         let copies = self.copies(session, problem).await?;
-        let mut contenders: Vec<&Verified<Any>> = verified.iter().map(|(_, proof)| proof).collect();
+        let rows_of = || verified.iter().chain(vendors);
+        let mut contenders: Vec<&Verified<Any>> = rows_of().map(|(_, proof)| proof).collect();
         contenders.extend(&copies);
         let samples = session.time(&contenders, &timing).await?;
-        let (ours, copies) = samples.split_at(verified.len());
-        let best_copy = copies.iter().map(Samples::median).fold(f64::INFINITY, f64::min);
+        let (all, copies) = samples.split_at(verified.len() + vendors.len());
+        let (ours, theirs) = all.split_at(verified.len());
+        let best = |samples: &[Samples]| samples.iter().map(Samples::median).fold(f64::INFINITY, f64::min);
+        let (best_copy, best_vendor) = (best(copies), best(theirs));
         let first = ours.first().map(Samples::median);
-        for ((index, _), samples) in verified.iter().zip(ours) {
+        for ((index, _), samples) in rows_of().zip(all) {
             let row = &mut rows[*index];
             row.set_samples(samples, self.op.work(problem), floor_ns);
             row.share_of_copy = best_copy.is_finite().then(|| best_copy / samples.median());
             row.speedup_over_first = first.map(|first| first / samples.median());
+            row.share_of_vendor = best_vendor.is_finite().then(|| best_vendor / samples.median());
         }
         Ok(())
     }
@@ -269,6 +285,12 @@ impl Climb {
         }
         Ok(copies)
     }
+}
+
+/// The library behind a vendor's row, and what it chose.
+fn about(session: &Session<Any>, proof: &Verified<Any>) -> Option<String> {
+    let kernel = proof.kernels().next()?;
+    crate::backend::Backend::inspect(session.backend(), kernel).ok()?.target
 }
 
 /// What the simulator counted in each launch's kernel.

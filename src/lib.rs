@@ -67,6 +67,8 @@ mod session;
 #[allow(missing_docs)] // its counters are named for what they count
 pub mod sim;
 mod timing;
+#[cfg(feature = "vendor")]
+pub mod vendor;
 pub mod verify;
 
 pub use element::Element;

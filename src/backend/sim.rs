@@ -135,6 +135,8 @@ impl Backend for Sim {
             Source::Native(native) => Code::Native(*native),
             Source::Absent { because } => return Err(Error::unsupported(&program.label, because.as_ref())),
             Source::Ptx(_) => return Err(Error::unsupported(&program.label, "PTX is not WGSL")),
+            #[cfg(feature = "cuda")]
+            Source::Library(_) => return Err(Error::unsupported(&program.label, "the library calls CUDA")),
             Source::Text(_) => {
                 let mut text = program.wgsl_text().unwrap_or_default();
                 if program.element_words.1 == Some("f16") {

@@ -2,6 +2,8 @@
 
 mod ladder_f32;
 mod reference;
+#[cfg(feature = "vendor")]
+mod vendor;
 
 use super::{Distribution, Op, Place, Shape, Work, words};
 use crate::element::Element;
@@ -18,23 +20,23 @@ pub struct Matmul;
 /// The params struct of every matmul kernel.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
-struct Params {
-    block: [u32; 3],
-    m: u32,
-    n: u32,
-    k: u32,
-    a_ld: u32,
-    b_ld: u32,
-    c_ld: u32,
-    batch: u32,
-    alpha: f32,
-    beta: f32,
-    a_offset: [u32; 2],
-    b_offset: [u32; 2],
-    c_offset: [u32; 2],
-    a_stride: [u32; 2],
-    b_stride: [u32; 2],
-    c_stride: [u32; 2],
+pub(crate) struct Params {
+    pub(crate) block: [u32; 3],
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+    pub(crate) a_ld: u32,
+    pub(crate) b_ld: u32,
+    pub(crate) c_ld: u32,
+    pub(crate) batch: u32,
+    pub(crate) alpha: f32,
+    pub(crate) beta: f32,
+    pub(crate) a_offset: [u32; 2],
+    pub(crate) b_offset: [u32; 2],
+    pub(crate) c_offset: [u32; 2],
+    pub(crate) a_stride: [u32; 2],
+    pub(crate) b_stride: [u32; 2],
+    pub(crate) c_stride: [u32; 2],
 }
 
 /// f32 by multiply-adds. Rungs on matrix units join here, from a file of their own.
@@ -73,6 +75,11 @@ impl Op for Matmul {
 
     fn ladder(&self) -> &'static [Rung] {
         &LADDER
+    }
+
+    #[cfg(feature = "vendor")]
+    fn vendor(&self) -> &'static [Rung] {
+        &vendor::ROWS
     }
 
     fn elements(&self) -> &'static [Element] {

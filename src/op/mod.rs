@@ -5,9 +5,9 @@
 
 mod copy;
 mod fit;
-mod matmul;
+pub(crate) mod matmul;
 mod reduce;
-mod transpose;
+pub(crate) mod transpose;
 mod transpose_in_place;
 
 use crate::backend::Device;
@@ -178,6 +178,11 @@ pub trait Op: Sync {
 
     /// The rungs, from the first to the top.
     fn ladder(&self) -> &'static [Rung];
+
+    /// Rows of a vendor's library, which are no rungs: what ours are measured against.
+    fn vendor(&self) -> &'static [Rung] {
+        &[]
+    }
 
     /// The element types it is defined for.
     fn elements(&self) -> &'static [Element];

@@ -4,6 +4,8 @@ mod bands;
 pub(super) mod facts;
 mod ladder;
 mod selection;
+#[cfg(feature = "vendor")]
+mod vendor;
 
 use super::{Band, Op, Place, Shape, Work, words};
 use crate::backend::Device;
@@ -21,17 +23,17 @@ pub struct Transpose;
 /// The params struct of every transpose kernel.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
-struct Params {
-    block: [u32; 3],
-    rows: u32,
-    cols: u32,
-    input_ld: u32,
-    output_ld: u32,
-    batch: u32,
-    input_offset: [u32; 2],
-    output_offset: [u32; 2],
-    input_stride: [u32; 2],
-    output_stride: [u32; 2],
+pub(crate) struct Params {
+    pub(crate) block: [u32; 3],
+    pub(crate) rows: u32,
+    pub(crate) cols: u32,
+    pub(crate) input_ld: u32,
+    pub(crate) output_ld: u32,
+    pub(crate) batch: u32,
+    pub(crate) input_offset: [u32; 2],
+    pub(crate) output_offset: [u32; 2],
+    pub(crate) input_stride: [u32; 2],
+    pub(crate) output_stride: [u32; 2],
 }
 
 impl Op for Transpose {
@@ -49,6 +51,11 @@ impl Op for Transpose {
 
     fn ladder(&self) -> &'static [Rung] {
         &ladder::LADDER
+    }
+
+    #[cfg(feature = "vendor")]
+    fn vendor(&self) -> &'static [Rung] {
+        &vendor::ROWS
     }
 
     fn elements(&self) -> &'static [Element] {

@@ -81,6 +81,8 @@ fn fields(row: &Row) -> Map<String, Value> {
     put("tflops", json!(row.tflops));
     put("share_of_copy", json!(row.share_of_copy));
     put("speedup_over_first", json!(row.speedup_over_first));
+    put("library", json!(row.library));
+    put("share_of_vendor", json!(row.share_of_vendor));
     put("share_of_data_sheet", json!(row.share_of_data_sheet));
     put("input", json!(row.input));
     put("seed", json!(row.seed));

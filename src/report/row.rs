@@ -55,6 +55,8 @@ pub struct Row {
     pub op: String,
     pub rung: String,
     pub idea: String,
+    /// The vendor's library, its version and what it chose; `None` for a rung of ours.
+    pub library: Option<String>,
     pub backend: String,
     pub device: String,
     pub driver: String,
@@ -85,6 +87,8 @@ pub struct Row {
     pub tflops: Option<f64>,
     pub share_of_copy: Option<f64>,
     pub speedup_over_first: Option<f64>,
+    /// The time of the vendor's fastest row over its own, in the same rounds: above 1 is faster.
+    pub share_of_vendor: Option<f64>,
     /// Bandwidth as a share of the data sheet's.
     pub share_of_data_sheet: Option<f64>,
     pub sm_clock_mhz: Option<u32>,
@@ -136,6 +140,7 @@ impl Row {
             op: op.name().into(),
             rung: rung.id(),
             idea: rung.idea.to_string(),
+            library: None,
             backend: device.backend.into(),
             device: device.name.clone(),
             driver: device.driver.clone(),
@@ -162,6 +167,7 @@ impl Row {
             tflops: None,
             share_of_copy: None,
             speedup_over_first: None,
+            share_of_vendor: None,
             share_of_data_sheet: None,
             sm_clock_mhz: None,
             power_w: None,

@@ -19,6 +19,8 @@ pub use grid::{Grid, whole_matrices};
 pub use pass::{Operand, Pass, Workspace};
 pub use program::Program;
 pub(crate) use shipped::{rung, shipped};
+#[cfg(feature = "cuda")]
+pub use source::Library;
 pub use source::{Language, Native, Source};
 pub(crate) use switch::has_all;
 pub use switch::{Alias, Switch};

@@ -3,6 +3,7 @@
 use super::artefacts::{self, Image};
 use super::context::Context;
 use super::driver::{self, INVALID_PTX, SUCCESS, UNSUPPORTED_PTX_VERSION};
+use super::library::Prepared;
 use super::ptx;
 use crate::backend::{Device, KernelInfo};
 use crate::error::{Error, Result};
@@ -21,6 +22,7 @@ pub struct CudaKernel(pub(super) Kernel);
 
 pub(super) enum Kernel {
     Native(Native),
+    Library(Prepared),
     Entry(Entry),
 }
 
@@ -28,6 +30,7 @@ impl std::fmt::Debug for CudaKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kernel::Native(native) => write!(f, "CudaKernel({native:?})"),
+            Kernel::Library(call) => write!(f, "CudaKernel({})", call.name),
             Kernel::Entry(entry) => write!(f, "CudaKernel({})", entry.label),
         }
     }
@@ -75,6 +78,9 @@ impl Drop for Module {
 pub(super) fn compile(context: &Arc<Context>, device: &Device, program: &Program) -> Result<CudaKernel> {
     let image = match &program.cuda {
         Source::Native(native) => return Ok(CudaKernel(Kernel::Native(*native))),
+        Source::Library(library) => {
+            return Ok(CudaKernel(Kernel::Library(Prepared::new(context, *library, program)?)));
+        }
         Source::Absent { because } => return Err(Error::unsupported(program.label.as_str(), because.as_ref())),
         Source::Ptx(text) => {
             expect_capability(program, device, program.cuda_needs.arch)?;
@@ -272,7 +278,11 @@ fn attribute(context: &Context, function: sys::CUfunction, attribute: Attribute)
 /// What the driver knows of a kernel.
 pub(super) fn inspect(context: &Arc<Context>, kernel: &CudaKernel) -> Result<KernelInfo> {
     use Attribute::*;
-    let Kernel::Entry(entry) = &kernel.0 else { return Ok(KernelInfo::default()) };
+    let entry = match &kernel.0 {
+        Kernel::Entry(entry) => entry,
+        Kernel::Library(call) => return Ok(KernelInfo { target: Some(call.about()), ..KernelInfo::default() }),
+        Kernel::Native(_) => return Ok(KernelInfo::default()),
+    };
     entry.expect_in(context)?;
     let get = |which| attribute(context, entry.function, which);
     let threads: u32 = entry.block.iter().product();

@@ -19,6 +19,7 @@ mod devices;
 mod driver;
 mod kernel;
 mod launch;
+mod library;
 mod memory;
 #[cfg(feature = "nvrtc")]
 pub mod nvrtc;
@@ -28,6 +29,7 @@ mod timing;
 
 pub use cudarc;
 pub use kernel::CudaKernel;
+pub use library::{Call, Queued};
 pub use memory::CudaBuffer;
 
 use super::{Backend, Device, KernelInfo, Launch, Select, Telemetry};

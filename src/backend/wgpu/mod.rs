@@ -260,6 +260,8 @@ impl Backend for Wgpu {
             Source::Native(native) => return Ok(Kernel(Code::Native(*native))),
             Source::Absent { because } => return Err(Error::unsupported(&program.label, because.as_ref())),
             Source::Ptx(_) => return Err(Error::unsupported(&program.label, "PTX is not WGSL")),
+            #[cfg(feature = "cuda")]
+            Source::Library(_) => return Err(Error::unsupported(&program.label, "the library calls CUDA")),
             Source::Text(_) => {}
         }
         let mut text = program

@@ -61,7 +61,7 @@ fn all_vectors(question: &'static str) -> Vec<Switch> {
     vec![Switch::new("VECTOR_A", &[1, 0][..]).with(&["VECTOR_B", "VECTOR_C"]).asking(question)]
 }
 
-fn transposes() -> Vec<Switch> {
+pub(super) fn transposes() -> Vec<Switch> {
     ["TRANSPOSE_A", "TRANSPOSE_B"].map(|name| Switch::new(name, &[0, 1][..])).to_vec()
 }
 
