@@ -189,3 +189,17 @@ fn missing(because: String) -> Error {
         format!("{because}; install cuBLAS 12 or 13, or set {PATH_VARIABLE} to its folder"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_the_libraries_says_what_to_do() {
+        // A machine that has them opens them; rows show their versions.
+        if let Err(error) = Libraries::load().map(|_| ()) {
+            let Error::Unsupported { because, .. } = error else { panic!("a row shows only what is unsupported") };
+            assert!(because.contains("install cuBLAS") && because.contains(PATH_VARIABLE), "{because}");
+        }
+    }
+}
