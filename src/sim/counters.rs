@@ -126,7 +126,8 @@ fn compute(machine: &Machine, target: Target, address: &Lanes, mask: u32, bytes:
             n if n >= 2 => 2,
             _ => 1,
         };
-        let at: Vec<u32> = (0..LANES).filter(|i| mask >> i & 1 != 0).map(|i| address[i].wrapping_add(done)).collect();
+        let mut at = Numbers::default();
+        at.extend((0..LANES).filter(|i| mask >> i & 1 != 0).map(|i| address[i].wrapping_add(done)));
         total.requests += 1;
         total.useful += distinct_bytes(&at, piece);
         match target {
@@ -149,20 +150,63 @@ fn compute(machine: &Machine, target: Target, address: &Lanes, mask: u32, bytes:
     total
 }
 
+/// A few numbers without an allocation: a request's addresses, or two sectors for each.
+struct Numbers {
+    all: [u32; 2 * LANES],
+    len: usize,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Numbers { all: [0; 2 * LANES], len: 0 }
+    }
+}
+
+impl Numbers {
+    fn extend(&mut self, numbers: impl Iterator<Item = u32>) {
+        for (place, number) in self.all[self.len..].iter_mut().zip(numbers) {
+            *place = number;
+            self.len += 1;
+        }
+    }
+
+    /// The different ones, in order.
+    fn distinct(&mut self) -> &[u32] {
+        let numbers = &mut self.all[..self.len];
+        if !numbers.is_sorted() {
+            numbers.sort_unstable();
+        }
+        let mut kept = 0;
+        for i in 0..numbers.len() {
+            if i == 0 || numbers[i] != numbers[kept - 1] {
+                numbers[kept] = numbers[i];
+                kept += 1;
+            }
+        }
+        self.len = kept;
+        self
+    }
+}
+
+impl std::ops::Deref for Numbers {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.all[..self.len]
+    }
+}
+
 /// Bytes covered by accesses of `size` bytes, each aligned to its size.
 fn distinct_bytes(at: &[u32], size: u32) -> u32 {
-    let mut sorted = at.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    sorted.len() as u32 * size
+    let mut all = Numbers::default();
+    all.extend(at.iter().copied());
+    all.distinct().len() as u32 * size
 }
 
 fn sectors(machine: &Machine, at: &[u32], size: u32) -> u32 {
-    let mut touched: Vec<u32> =
-        at.iter().flat_map(|a| [a / machine.sector, a.wrapping_add(size - 1) / machine.sector]).collect();
-    touched.sort_unstable();
-    touched.dedup();
-    touched.len() as u32
+    let mut touched = Numbers::default();
+    touched.extend(at.iter().flat_map(|a| [a / machine.sector, a.wrapping_add(size - 1) / machine.sector]));
+    touched.distinct().len() as u32
 }
 
 /// Passes over workgroup memory that a request takes, and the fewest possible.
@@ -174,7 +218,7 @@ fn wavefronts(machine: &Machine, address: &Lanes, mask: u32, offset: u32, size: 
     let lanes = (machine.warp / words).max(1) as usize;
     let (mut total, mut ideal) = (0, 0);
     for first in (0..machine.warp as usize).step_by(lanes) {
-        let mut wanted: Vec<u32> = Vec::new();
+        let mut wanted = Numbers::default();
         for (i, a) in address.iter().enumerate().skip(first).take(lanes) {
             if mask >> i & 1 != 0 {
                 let w = a.wrapping_add(offset) / machine.bank_width;
@@ -184,10 +228,8 @@ fn wavefronts(machine: &Machine, address: &Lanes, mask: u32, offset: u32, size: 
         if wanted.is_empty() {
             continue;
         }
-        wanted.sort_unstable();
-        wanted.dedup();
         let mut per_bank = [0u32; 64];
-        for w in &wanted {
+        for w in wanted.distinct() {
             per_bank[(w % machine.banks) as usize & 63] += 1;
         }
         total += per_bank.iter().max().copied().unwrap_or(1);
