@@ -104,6 +104,28 @@ impl Element {
             _ => None,
         }
     }
+
+    /// The least positive number of a floating-point type.
+    pub const fn least_positive(self) -> Option<f64> {
+        match self {
+            Element::F32 => Some(f64::from_bits((1023 - 149) << 52)),
+            Element::F64 => Some(f64::from_bits(1)),
+            Element::F16 => Some(f64::from_bits((1023 - 24) << 52)),
+            Element::Bf16 => Some(f64::from_bits((1023 - 133) << 52)),
+            _ => None,
+        }
+    }
+
+    /// The least magnitude that rounds to infinity: half a step beyond the largest number.
+    pub const fn overflow(self) -> Option<f64> {
+        match self {
+            Element::F32 => Some((2.0 - 1.0 / (1u64 << 24) as f64) * f64::from_bits((1023 + 127) << 52)),
+            Element::F64 => Some(f64::INFINITY),
+            Element::F16 => Some(65_520.0),
+            Element::Bf16 => Some((2.0 - 1.0 / (1u64 << 8) as f64) * f64::from_bits((1023 + 127) << 52)),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Element {
@@ -145,6 +167,22 @@ mod tests {
             let mut bytes = Vec::new();
             Element::Bf16.push_rounded(f32::from_bits(bits).into(), &mut bytes);
             assert_eq!(u16::from_le_bytes([bytes[0], bytes[1]]), expected);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_each_type_are_where_rounding_says() {
+        let rounded = |element: Element, value: f64| {
+            let mut bytes = Vec::new();
+            element.push_rounded(value, &mut bytes);
+            element.to_f64(&bytes)
+        };
+        for element in [Element::F32, Element::F16, Element::Bf16] {
+            let (Some(least), Some(overflow)) = (element.least_positive(), element.overflow()) else { panic!() };
+            assert_eq!(rounded(element, least), Some(least), "{element}");
+            assert_eq!(rounded(element, least / 2.0), Some(0.0), "{element}");
+            assert_eq!(rounded(element, overflow), Some(f64::INFINITY), "{element}");
+            assert!(rounded(element, overflow * (1.0 - 1e-12)).is_some_and(f64::is_finite), "{element}");
         }
     }
 

@@ -73,7 +73,7 @@ pub mod verify;
 
 pub use element::Element;
 pub use error::{Error, Result};
-pub use problem::{Layout, Problem};
+pub use problem::{Layout, Precision, Problem};
 pub use session::{Inputs, Prepared, Session, Stage, Verdict, Verified};
 pub use timing::{Samples, Timing, paired_ratio};
 

@@ -1,6 +1,9 @@
 //! A problem: one op on matrices of given shapes, layouts and element type.
 
 use crate::element::Element;
+use crate::error::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
 
 /// How one operand lies in its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,12 +18,64 @@ pub struct Layout {
     pub transposed: bool,
 }
 
+/// What a product makes of its elements before it multiplies them. A kernel of one precision never
+/// stands in for another: the caller asks for it by name, and the bound of verification follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Precision {
+    /// Every bit of the elements counts.
+    #[default]
+    Full,
+    /// f32 elements are rounded to 11 significant bits (TF32).
+    Tf32,
+    /// f32 elements are two f16, scaled by a power of two per operand: 22 significant bits, three products.
+    SplitF16,
+    /// f32 elements are three bf16: 24 significant bits, six products.
+    SplitBf16,
+}
+
+impl Precision {
+    /// Every precision.
+    pub const ALL: &'static [Precision] =
+        &[Precision::Full, Precision::Tf32, Precision::SplitF16, Precision::SplitBf16];
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Precision::Full => "full",
+            Precision::Tf32 => "tf32",
+            Precision::SplitF16 => "split-f16",
+            Precision::SplitBf16 => "split-bf16",
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+    fn from_str(word: &str) -> Result<Self> {
+        Precision::ALL.iter().copied().find(|p| p.name() == word).ok_or_else(|| Error::Unknown {
+            kind: "precision",
+            word: word.into(),
+            known: Precision::ALL.iter().map(|p| p.name().to_string()).collect(),
+        })
+    }
+}
+
 /// One op on matrices of given shapes, layouts and element type. The op says what its dimensions
 /// mean ([`Op::dims`](crate::op::Op::dims)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// The element type.
+    /// The element type of the inputs.
     pub element: Element,
+    /// The element type of the output; `None` for that of the inputs.
+    pub output: Option<Element>,
+    /// What is made of the elements before they are multiplied.
+    pub precision: Precision,
     /// The dimensions, in the op's order.
     pub dims: Vec<u64>,
     /// Matrices.
@@ -36,7 +91,16 @@ pub struct Problem {
 impl Problem {
     /// Packed matrices of one element type.
     pub fn new(element: Element, dims: impl Into<Vec<u64>>) -> Self {
-        Problem { element, dims: dims.into(), batch: 1, layouts: Vec::new(), alpha: 1.0, beta: 0.0 }
+        Problem {
+            element,
+            output: None,
+            precision: Precision::Full,
+            dims: dims.into(),
+            batch: 1,
+            layouts: Vec::new(),
+            alpha: 1.0,
+            beta: 0.0,
+        }
     }
 
     /// The same with a layout for operand `index` (inputs, then outputs).
@@ -54,6 +118,18 @@ impl Problem {
         self
     }
 
+    /// The same with an output of another element type.
+    pub fn with_output(mut self, element: Element) -> Self {
+        self.output = Some(element);
+        self
+    }
+
+    /// The same in another precision.
+    pub fn with_precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
     /// The layout of operand `index`.
     pub fn layout(&self, index: usize) -> Layout {
         self.layouts.get(index).copied().unwrap_or_default()
@@ -62,5 +138,40 @@ impl Problem {
     /// Dimension `index`, 0 where there is none.
     pub fn dim(&self, index: usize) -> u64 {
         self.dims.get(index).copied().unwrap_or(0)
+    }
+
+    /// Its types in the words of a report: `f32`, `f32 as tf32`, `f16 to f32`.
+    pub fn types(&self) -> String {
+        let mut text = self.element.name().to_string();
+        if self.precision != Precision::Full {
+            text.push_str(&format!(" as {}", self.precision));
+        }
+        match self.output {
+            Some(output) if output != self.element => text.push_str(&format!(" to {output}")),
+            _ => {}
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_tells_types_and_precision() {
+        let problem = Problem::new(Element::F32, [1, 1, 1]);
+        assert_eq!(problem.types(), "f32");
+        assert_eq!(problem.with_precision(Precision::Tf32).types(), "f32 as tf32");
+        assert_eq!(Problem::new(Element::F16, [1]).with_output(Element::F32).types(), "f16 to f32");
+        assert_eq!(Problem::new(Element::F16, [1]).with_output(Element::F16).types(), "f16");
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for &precision in Precision::ALL {
+            assert_eq!(precision.name().parse::<Precision>(), Ok(precision));
+        }
+        assert!("fast".parse::<Precision>().is_err());
     }
 }

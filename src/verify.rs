@@ -278,7 +278,7 @@ impl Expected {
                 let start = ((matrix * self.shape.rows + row) * self.shape.cols) as usize;
                 let (mut count, mut first) = (0, None);
                 for (col, bytes) in got.chunks_exact(size).enumerate() {
-                    if !within(self.element.to_f64(bytes), values[start + col], bounds[start + col]) {
+                    if !self.within(self.element.to_f64(bytes), values[start + col], bounds[start + col]) {
                         count += 1;
                         first = first.or(Some(col as u64));
                     }
@@ -296,26 +296,48 @@ impl Expected {
             let at = self.shape.index(matrix, row, col) as usize * size;
             self.element.to_f64(&body[at..at + size])
         };
-        let wrong = |e: &&Entry| !within(value(e.matrix, e.row, e.col), e.value, e.bound);
+        let wrong = |e: &&Entry| !self.within(value(e.matrix, e.row, e.col), e.value, e.bound);
         if let Some(e) = entries.par_iter().find_first(wrong) {
             let count = entries.par_iter().filter(wrong).count() as u64;
             return Err(self.describe(body, (e.matrix, e.row, e.col), count, poison));
         }
+        // Rounding an element to the output's type loses at most this part of what is found there.
+        let (unit, least) = (self.element.unit_roundoff().unwrap_or(0.0), self.element.least_positive().unwrap_or(0.0));
         for projection in projections {
             let off = projection.rows.par_iter().enumerate().find_map_first(|(row, &(expected, bound))| {
-                let got: f64 = projection
-                    .weights
-                    .iter()
-                    .enumerate()
-                    .map(|(col, w)| w * value(projection.matrix, row as u64, col as u64).unwrap_or(f64::NAN))
-                    .sum();
-                (!within(Some(got), expected, bound)).then_some((row as u64, got, expected))
+                let (mut got, mut rounded) = (0.0, 0.0);
+                for (col, weight) in projection.weights.iter().enumerate() {
+                    let element = value(projection.matrix, row as u64, col as u64).unwrap_or(f64::NAN);
+                    got += weight * element;
+                    rounded += unit * element.abs() + least;
+                }
+                let bound = bound + rounded;
+                let right = match expected {
+                    _ if expected.is_nan() => got.is_nan(),
+                    _ if expected.is_infinite() => got == expected,
+                    _ => got.is_finite() && (got - expected).abs() <= bound,
+                };
+                (!right).then_some((row as u64, got, expected))
             });
             if let Some((row, got, expected)) = off {
                 return Err(Mismatch::Projection { at: (projection.matrix, row), got, expected });
             }
         }
         Ok(())
+    }
+
+    /// Whether a value is right: a number within the bound, or the same infinity, or NaN where NaN is
+    /// due. A value beyond the type's numbers is an infinity there, as IEEE 754 rounds it.
+    fn within(&self, got: Option<f64>, expected: f64, bound: f64) -> bool {
+        let overflow = self.element.overflow().unwrap_or(f64::INFINITY);
+        match got {
+            None => false,
+            Some(got) if expected.is_nan() => got.is_nan(),
+            Some(got) if expected.is_infinite() => got == expected,
+            Some(got) if got.is_infinite() => bound.is_finite() && got.signum() * expected + bound >= overflow,
+            // An infinite bound (of a chain too long to prove anything) still asks for a number.
+            Some(got) => got.is_finite() && (got - expected).abs() <= bound && expected.abs() - bound < overflow,
+        }
     }
 
     /// Every byte outside the matrix must still be poison: guards, gaps between rows and matrices.
@@ -375,16 +397,6 @@ impl Expected {
     }
 }
 
-/// Whether a value is right: a number within the bound, or the same infinity, or NaN where NaN is due.
-fn within(got: Option<f64>, expected: f64, bound: f64) -> bool {
-    match got {
-        None => false,
-        Some(got) if expected.is_nan() => got.is_nan(),
-        Some(got) if expected.is_infinite() => got == expected,
-        // An infinite bound (of a chain too long to prove anything) still asks for a number.
-        Some(got) => got.is_finite() && (got - expected).abs() <= bound,
-    }
-}
 
 fn hex(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().rev().map(|b| format!("{b:02x}")).collect();

@@ -131,12 +131,12 @@ fn same_output(
         no_hazard(sim, &ours)?;
         if op.reads_output(problem) {
             // What a stage of given operands puts into an output that is read.
-            let (element, count) = (op.output_element(problem.element), output.span(op.name())?);
+            let (element, count) = (op.output_element(problem), output.span(op.name())?);
             let initial = random::elements(0, operands.len() as u64, element, count, op.distribution());
             operands.push(Arc::new(initial));
         }
         let expected = op.expected(problem, &operands)?;
-        let element = op.output_element(problem.element);
+        let element = op.output_element(problem);
         agree(&expected, &output, element, &ours.output().await?, &theirs.output().await?)
     })
 }

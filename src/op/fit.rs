@@ -82,7 +82,7 @@ pub fn parts(op: &dyn Op, device: &Device, problem: &Problem) -> Result<Vec<Band
     let bytes = |shape: &Shape, element: Element| {
         Ok(product(op.name(), &[shape.span(op.name())?, element.size()])?.next_multiple_of(16))
     };
-    let mut needed = bytes(&output, op.output_element(problem.element))?;
+    let mut needed = bytes(&output, op.output_element(problem))?;
     for input in &inputs {
         needed = needed.max(bytes(input, problem.element)?);
     }

@@ -1,5 +1,6 @@
 //! `matmul`: C = alpha op(A) op(B) + beta C, row-major, the main ladder of arithmetic.
 
+mod error_bound;
 mod ladder_f32;
 mod reference;
 #[cfg(feature = "vendor")]
@@ -8,7 +9,7 @@ mod vendor;
 use super::{Distribution, Op, Place, Shape, Work, words};
 use crate::element::Element;
 use crate::error::Result;
-use crate::problem::Problem;
+use crate::problem::{Precision, Problem};
 use crate::rung::Rung;
 use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
@@ -83,11 +84,25 @@ impl Op for Matmul {
     }
 
     fn elements(&self) -> &'static [Element] {
-        &[Element::F32]
+        &[Element::F32, Element::F16, Element::Bf16]
     }
 
-    fn element_words(&self, _element: Element) -> (&'static str, Option<&'static str>) {
-        ("float", Some("f32"))
+    /// CUDA kernels of the 16-bit types tell them apart by `BF16`; WGSL has no bf16.
+    fn element_words(&self, element: Element) -> (&'static str, Option<&'static str>) {
+        match element {
+            Element::F16 => ("unsigned short", Some("f16")),
+            Element::Bf16 => ("unsigned short", None),
+            _ => ("float", Some("f32")),
+        }
+    }
+
+    /// f32 or the inputs' type.
+    fn output_elements(&self, element: Element) -> Vec<Element> {
+        if element == Element::F32 { vec![element] } else { vec![element, Element::F32] }
+    }
+
+    fn precisions(&self, element: Element) -> &'static [Precision] {
+        if element == Element::F32 { Precision::ALL } else { &[Precision::Full] }
     }
 
     fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
@@ -107,8 +122,9 @@ impl Op for Matmul {
     fn work(&self, problem: &Problem) -> Work {
         let [m, n, k] = [0, 1, 2].map(|i| problem.dim(i) as f64);
         let batch = problem.batch as f64;
-        let elements = m * k + k * n + m * n * if problem.beta == 0.0 { 1.0 } else { 2.0 };
-        Work { bytes: batch * elements * problem.element.size() as f64, flops: batch * 2.0 * m * n * k }
+        let [input, output] = [problem.element, self.output_element(problem)].map(|element| element.size() as f64);
+        let moved = (m * k + k * n) * input + m * n * output * if problem.beta == 0.0 { 1.0 } else { 2.0 };
+        Work { bytes: batch * moved, flops: batch * 2.0 * m * n * k }
     }
 
     fn distribution(&self) -> Distribution {
@@ -150,6 +166,8 @@ impl Op for Matmul {
         let thick = usize::from(n > m);
         match question {
             "THIN" => return m.min(n).min(u32::MAX.into()) as u32,
+            "BF16" => return (problem.element == Element::Bf16).into(),
+            "OUTPUT_F32" => return (self.output_element(problem) == Element::F32).into(),
             "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),
             "THICK_A" => return (thick == 0).into(),
             "THICK_B" => return (thick == 1).into(),
@@ -158,19 +176,19 @@ impl Op for Matmul {
             _ => {}
         }
         let Some((what, operand)) = question.rsplit_once('_') else { return 0 };
-        let all = [inputs[0], inputs[1], c];
+        let (input, output) = (problem.element.size(), self.output_element(problem).size());
+        let all = [(inputs[0], input), (inputs[1], input), (c, output)];
         let asked = match operand {
             "A" => &all[..1],
             "B" => &all[1..2],
             "C" => &all[2..],
             _ => &all[..],
         };
-        let size = problem.element.size();
-        let answer = |shape: &Shape| match what {
+        let answer = |&(shape, size): &(Shape, u64)| match what {
             "TRANSPOSE" => shape.layout.transposed,
-            "VECTOR" => aligned(shape, size),
-            "WHOLE" => aligned(shape, size) && (shape.cols * size).is_multiple_of(VECTOR_BYTES),
-            "TMA" => aligned(shape, size) && !shape.is_empty(),
+            "VECTOR" => aligned(&shape, size),
+            "WHOLE" => aligned(&shape, size) && (shape.cols * size).is_multiple_of(VECTOR_BYTES),
+            "TMA" => aligned(&shape, size) && !shape.is_empty(),
             _ => false,
         };
         asked.iter().all(answer).into()
@@ -180,9 +198,12 @@ impl Op for Matmul {
         Some([0, 1].map(|operand| if problem.layout(operand).transposed { 'T' } else { 'N' }).iter().collect())
     }
 
-    fn occurs(&self, _element: Element, setting: &[(String, u32)]) -> bool {
-        // How many threads share k follows from the layout of the large operand.
+    fn occurs(&self, element: Element, setting: &[(String, u32)]) -> bool {
         let value = |name: &str| setting.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        if value("BF16").is_some_and(|bf16| (bf16 == 1) != (element == Element::Bf16)) {
+            return false;
+        }
+        // How many threads share k follows from the layout of the large operand.
         let Some((threads, few_rows)) = value("K_THREADS").zip(value("FEW_ROWS")) else { return true };
         let along_k = if few_rows == 1 { value("TRANSPOSE_B") == Some(1) } else { value("TRANSPOSE_A") == Some(0) };
         (threads == 32) == along_k

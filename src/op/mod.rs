@@ -13,7 +13,7 @@ mod transpose_in_place;
 use crate::backend::Device;
 use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
-use crate::problem::{Layout, Problem};
+use crate::problem::{Layout, Precision, Problem};
 use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, TensorMapRow, has_all};
 use crate::verify::Expected;
 use std::sync::Arc;
@@ -192,9 +192,21 @@ pub trait Op: Sync {
         moving_word(element.size())
     }
 
+    /// The types that the output's elements may have, for inputs of a type; the first is the one of
+    /// a problem that does not say.
+    fn output_elements(&self, element: Element) -> Vec<Element> {
+        vec![element]
+    }
+
     /// The type of the output's elements.
-    fn output_element(&self, element: Element) -> Element {
-        element
+    fn output_element(&self, problem: &Problem) -> Element {
+        let own = || self.output_elements(problem.element).first().copied().unwrap_or(problem.element);
+        problem.output.unwrap_or_else(own)
+    }
+
+    /// The precisions in which it multiplies elements of a type.
+    fn precisions(&self, _element: Element) -> &'static [Precision] {
+        &[Precision::Full]
     }
 
     /// The shapes of the inputs and of the output.
@@ -264,6 +276,17 @@ pub trait Op: Sync {
                 format!("it takes {}", self.elements().iter().map(|e| e.name()).collect::<Vec<_>>().join(", ")),
             ));
         }
+        let refuse = |known: Vec<String>| {
+            Err(Error::unsupported(format!("{} of {}", self.name(), problem.types()), format!("it takes {}", known.join(", "))))
+        };
+        let outputs = self.output_elements(problem.element);
+        if !outputs.contains(&self.output_element(problem)) {
+            return refuse(outputs.iter().map(|output| format!("{} to {output}", problem.element)).collect());
+        }
+        let precisions = self.precisions(problem.element);
+        if !precisions.contains(&problem.precision) {
+            return refuse(precisions.iter().map(|precision| format!("{} as {precision}", problem.element)).collect());
+        }
         if problem.dims.len() != self.dims().len() {
             return Err(Error::shape(
                 self.name(),
@@ -281,7 +304,7 @@ pub trait Op: Sync {
             product(self.name(), &[shape.span(self.name())?, problem.element.size()])?;
         }
         output.check(&format!("{} output", self.name()))?;
-        product(self.name(), &[output.span(self.name())?, self.output_element(problem.element).size()])?;
+        product(self.name(), &[output.span(self.name())?, self.output_element(problem).size()])?;
         Ok((inputs, output))
     }
 }

@@ -1,11 +1,12 @@
 //! The right product and how far a correct kernel may be from it.
 
 use super::Matmul;
+use super::error_bound::Bound;
 use crate::element::Element;
 use crate::error::Result;
 use crate::op::{Op, Shape};
 use crate::problem::Problem;
-use crate::verify::{Entry, Expected, Projection, rounding};
+use crate::verify::{Entry, Expected, Projection};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -28,21 +29,33 @@ impl Operand<'_> {
         let at = (self.shape.index(matrix, row, col) * size) as usize;
         self.element.to_f64(&self.bytes[at..at + size as usize]).unwrap_or(f64::NAN)
     }
+
+    /// The largest finite magnitude of all matrices.
+    fn largest(&self) -> f64 {
+        let (rows, cols) = (self.shape.rows, self.shape.cols);
+        let size = self.element.size();
+        let magnitude = |line: u64| {
+            let start = self.shape.index(line / rows, line % rows, 0) * size;
+            let elements = self.bytes[start as usize..(start + cols * size) as usize].chunks_exact(size as usize);
+            elements.filter_map(|bytes| self.element.to_f64(bytes)).map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max)
+        };
+        let lines = if self.shape.is_empty() { 0 } else { self.shape.batch * rows };
+        (0..lines).into_par_iter().map(magnitude).reduce(|| 0.0, f64::max)
+    }
 }
 
-/// The product in f64, with the bound
-/// `gamma(k + 3) (|alpha| |A| |B| + |beta C|)` for every element: k products and additions in any
-/// order or fused, the scaling, and the rounding of the result (Higham, Accuracy and Stability of
-/// Numerical Algorithms, 3.5).
+/// The product in f64, every element with its [`Bound`].
 pub(super) fn expected(op: &Matmul, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
     let (shapes, c) = op.shapes(problem)?;
-    let element = problem.element;
+    let (element, output) = (problem.element, op.output_element(problem));
     let a = Operand { bytes: &inputs[0], shape: shapes[0], element };
     let b = Operand { bytes: &inputs[1], shape: shapes[1], element };
     let [m, n, k] = [0, 1, 2].map(|i| problem.dim(i));
     let (alpha, beta) = (f64::from(problem.alpha), f64::from(problem.beta));
-    let old = inputs.get(2).map(|bytes| Operand { bytes, shape: c, element });
+    let old = inputs.get(2).map(|bytes| Operand { bytes, shape: c, element: output });
     let old_term = |matrix, row, col| old.as_ref().map_or(0.0, |c| beta * c.at(matrix, row, col));
+    let largest = if Bound::asks_for_largest(problem.precision) { a.largest() * b.largest() } else { 0.0 };
+    let bound = Bound::new(problem, largest);
     let entry = |matrix, row, col| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
         for i in 0..k {
@@ -51,12 +64,13 @@ pub(super) fn expected(op: &Matmul, problem: &Problem, inputs: &[Arc<Vec<u8>>]) 
             magnitude += product.abs();
         }
         let old = old_term(matrix, row, col);
-        (alpha * sum + old, bound(k, element, alpha.abs() * magnitude + old.abs()))
+        let value = alpha * sum + old;
+        (value, bound.rounded(value, bound.of_sum(alpha.abs() * magnitude + old.abs()), output))
     };
     let all = problem.batch.saturating_mul(m).saturating_mul(n);
     if all.saturating_mul(k.max(1)) <= WHOLE {
         let (values, bounds) = (0..all).into_par_iter().map(|i| entry(i / (m * n).max(1), i / n % m, i % n)).unzip();
-        return Ok(Expected::bounded(c, element, values, bounds));
+        return Ok(Expected::bounded(c, output, values, bounds));
     }
     let lines = |count: u64| -> Vec<u64> {
         // The edges, and some in between that no tile size divides evenly.
@@ -79,14 +93,9 @@ pub(super) fn expected(op: &Matmul, problem: &Problem, inputs: &[Arc<Vec<u8>>]) 
             Entry { matrix, row, col, value, bound }
         })
         .collect();
-    let projections = (0..problem.batch).map(|matrix| projection(problem, &a, &b, &old_term, matrix)).collect();
-    Ok(Expected::sampled(c, element, entries, projections))
-}
-
-fn bound(k: u64, element: Element, magnitude: f64) -> f64 {
-    // Products below the least normal number lose bits that the relative bound does not count.
-    const LEAST_SUBNORMAL: f64 = 1.401_298_464_324_817e-45;
-    rounding(k + 3, element) * magnitude + (k + 3) as f64 * LEAST_SUBNORMAL
+    let projections =
+        (0..problem.batch).map(|matrix| projection(problem, &a, &b, &old_term, matrix, &bound)).collect();
+    Ok(Expected::sampled(c, output, entries, projections))
 }
 
 /// Freivalds' check of the whole matrix: C w = A (B w) for a vector of random signs, row by row.
@@ -96,6 +105,7 @@ fn projection(
     b: &Operand<'_>,
     old_term: &(impl Fn(u64, u64, u64) -> f64 + Sync),
     matrix: u64,
+    bound: &Bound,
 ) -> Projection {
     let [m, n, k] = [0, 1, 2].map(|i| problem.dim(i));
     let signs = crate::random::Stream::new(matrix, u64::MAX);
@@ -122,7 +132,7 @@ fn projection(
                 (sum + value * weights[j as usize], magnitude + value.abs())
             });
             // The bounds of the row's elements add up; its own sum in f64 is far below them.
-            (alpha * sum + old.0, bound(k, problem.element, alpha.abs() * magnitude + old.1))
+            (alpha * sum + old.0, bound.of_row(alpha.abs() * magnitude + old.1, n))
         })
         .collect();
     Projection { matrix, weights, rows }
