@@ -397,7 +397,6 @@ impl Expected {
     }
 }
 
-
 fn hex(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().rev().map(|b| format!("{b:02x}")).collect();
     format!("0x{digits}")

@@ -47,6 +47,10 @@ pub fn accepts(op: &dyn Op, rung: &Rung, language: Language, problem: &Problem) 
             _ => format!("this rung does not move elements of {size} bytes"),
         });
     }
+    if !rung.precisions.contains(&problem.precision) {
+        let own = rung.precisions.iter().map(|precision| precision.name()).collect::<Vec<_>>().join(", ");
+        return refuse(format!("this rung's precision is {own}, not {}", problem.precision));
+    }
     let (inputs, output) = op.shapes(problem)?;
     let shapes = || inputs.iter().chain([&output]);
     let takes = rung.accepts;

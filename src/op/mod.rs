@@ -277,7 +277,10 @@ pub trait Op: Sync {
             ));
         }
         let refuse = |known: Vec<String>| {
-            Err(Error::unsupported(format!("{} of {}", self.name(), problem.types()), format!("it takes {}", known.join(", "))))
+            Err(Error::unsupported(
+                format!("{} of {}", self.name(), problem.types()),
+                format!("it takes {}", known.join(", ")),
+            ))
         };
         let outputs = self.output_elements(problem.element);
         if !outputs.contains(&self.output_element(problem)) {

@@ -146,7 +146,7 @@ impl Row {
             driver: device.driver.clone(),
             api: device.api.clone(),
             software_adapter: device.is_software(),
-            element: problem.element.name().into(),
+            element: problem.types(),
             dims: op.dims().iter().copied().zip(problem.dims.iter().copied()).collect(),
             batch: problem.batch,
             layout: op.layout(problem),

@@ -25,6 +25,7 @@ pub use source::{Language, Native, Source};
 pub(crate) use switch::has_all;
 pub use switch::{Alias, Switch};
 
+use crate::problem::Precision;
 use std::borrow::Cow;
 
 /// One optimisation idea for one op: a row of data beside two kernel sources.
@@ -55,6 +56,8 @@ pub struct Rung {
     pub element_sizes: Cow<'static, [u64]>,
     /// Element sizes that its WGSL twin takes, where those are fewer.
     pub wgsl_element_sizes: Cow<'static, [u64]>,
+    /// The precisions it multiplies in.
+    pub precisions: Cow<'static, [Precision]>,
     /// What it takes beyond packed matrices.
     pub accepts: Accepts,
     /// What else it asks of a problem.
@@ -93,6 +96,7 @@ impl Rung {
             wgsl_form: None,
             element_sizes: Cow::Borrowed(&[4]),
             wgsl_element_sizes: Cow::Borrowed(&[4]),
+            precisions: Cow::Borrowed(&[Precision::Full]),
             accepts: Accepts::PACKED,
             needs: Cow::Borrowed(&[]),
             tunings: Cow::Borrowed(&[]),

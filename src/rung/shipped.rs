@@ -1,6 +1,7 @@
 //! How this crate writes its own rows.
 
 use super::{Accepts, Arch, CudaNeeds, Pass, Rung, Source};
+use crate::problem::Precision;
 use std::borrow::Cow;
 
 /// A row of a ladder: `rung!("transpose", "naive", block [32, 8, 1], grid …, { field: value, … })`, or
@@ -54,6 +55,7 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         wgsl_form: None,
         element_sizes: Cow::Borrowed(&[4]),
         wgsl_element_sizes: Cow::Borrowed(&[4]),
+        precisions: Cow::Borrowed(&[Precision::Full]),
         accepts: Accepts::PACKED,
         needs: Cow::Borrowed(&[]),
         tunings: Cow::Borrowed(&[]),

@@ -33,7 +33,7 @@ impl Operands {
     }
 
     pub fn output_element(&self) -> Element {
-        self.op.output_element(self.problem.element)
+        self.op.output_element(&self.problem)
     }
 
     /// The bytes of an input, from its buffer's start to the end of its last element.

@@ -91,7 +91,7 @@ impl<B: Backend> Session<B> {
         let initial = op.reads_output(problem).then(|| {
             let count = output_bytes / operands.output_element().size();
             let seed = seed.unwrap_or_default();
-            Arc::new(random::elements(seed, inputs.len() as u64, problem.element, count, op.distribution()))
+            Arc::new(random::elements(seed, inputs.len() as u64, operands.output_element(), count, op.distribution()))
         });
         let before: Vec<_> = inputs.iter().chain(&initial).cloned().collect();
         let expected = op.expected(problem, &before)?;

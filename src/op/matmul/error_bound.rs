@@ -89,7 +89,9 @@ impl Bound {
     /// rounding is one of those already counted.
     pub(super) fn rounded(&self, value: f64, bound: f64, output: Element) -> f64 {
         match (output, output.unit_roundoff(), output.least_positive()) {
-            (Element::F16 | Element::Bf16, Some(unit), Some(least)) => bound + unit * (value.abs() + bound) + least / 2.0,
+            (Element::F16 | Element::Bf16, Some(unit), Some(least)) => {
+                bound + unit * (value.abs() + bound) + least / 2.0
+            }
             _ => bound,
         }
     }
@@ -111,7 +113,8 @@ mod tests {
     #[test]
     fn a_split_is_bound_tighter_than_a_long_f32_sum_and_tf32_looser() {
         for precision in [Precision::SplitF16, Precision::SplitBf16] {
-            let (split, full) = (relative(Element::F32, precision, 4096), relative(Element::F32, Precision::Full, 4096));
+            let (split, full) =
+                (relative(Element::F32, precision, 4096), relative(Element::F32, Precision::Full, 4096));
             assert!(split < full, "{precision}: {split} {full}");
         }
         assert!(relative(Element::F32, Precision::Tf32, 4096) > relative(Element::F32, Precision::Full, 4096));

@@ -37,7 +37,11 @@ impl Operand<'_> {
         let magnitude = |line: u64| {
             let start = self.shape.index(line / rows, line % rows, 0) * size;
             let elements = self.bytes[start as usize..(start + cols * size) as usize].chunks_exact(size as usize);
-            elements.filter_map(|bytes| self.element.to_f64(bytes)).map(f64::abs).filter(|x| x.is_finite()).fold(0.0, f64::max)
+            elements
+                .filter_map(|bytes| self.element.to_f64(bytes))
+                .map(f64::abs)
+                .filter(|x| x.is_finite())
+                .fold(0.0, f64::max)
         };
         let lines = if self.shape.is_empty() { 0 } else { self.shape.batch * rows };
         (0..lines).into_par_iter().map(magnitude).reduce(|| 0.0, f64::max)
@@ -93,8 +97,7 @@ pub(super) fn expected(op: &Matmul, problem: &Problem, inputs: &[Arc<Vec<u8>>]) 
             Entry { matrix, row, col, value, bound }
         })
         .collect();
-    let projections =
-        (0..problem.batch).map(|matrix| projection(problem, &a, &b, &old_term, matrix, &bound)).collect();
+    let projections = (0..problem.batch).map(|matrix| projection(problem, &a, &b, &old_term, matrix, &bound)).collect();
     Ok(Expected::sampled(c, output, entries, projections))
 }
 
