@@ -1,6 +1,6 @@
 // Idea. f32 results from 16-bit tensor cores: both operands are sums of parts, the products of parts that matter are all computed, the smallest first.
-// Changed from the rung below. A stage holds every part of both tiles; a step's products start a fresh sum, which is then added to the f32 sums in registers, because the tensor cores truncate when they add.
-// A thread owns. As consumer BLOCK_N / 2 sums and as many of the current step; one producer thread owns the ring of operand tiles.
+// Changed from the rung below. A stage holds every part of both tiles; a step's products start a fresh sum, which is then added to the f32 sums in registers, because the tensor cores truncate when they add; what that addition rounds off is added with the next one.
+// A thread owns. As consumer BLOCK_N / 2 sums, what they lost to rounding, and as many of the current step; one producer thread owns the ring of operand tiles.
 // Memory traffic. PARTS times that of the 16-bit kernel for 3 (PARTS 2) or 6 (PARTS 3) times its products.
 // Needs. sm_90a, tensor maps of the parts of a and b (third dimension batch * PARTS + part, box 64 x 64, 128-byte swizzle), the two inverse scales, dynamic shared memory, a cluster of CLUSTER blocks.
 
@@ -11,7 +11,10 @@
 #define PARTS (BF16 ? 3 : 2)
 #endif
 #ifndef PROMOTE_K
-#define PROMOTE_K 64  // products along k between two additions to the f32 sums: the tensor cores truncate, these additions round
+#define PROMOTE_K (BF16 ? 64 : 32)  // products along k between two additions to the f32 sums: the tensor cores truncate, these additions round
+#endif
+#ifndef COMPENSATED
+#define COMPENSATED 1  // 1: what an addition to the f32 sums rounds off is kept and added with the next one
 #endif
 #define OUTPUT_F32 1
 #ifndef TRANSPOSE_A
@@ -24,11 +27,7 @@
 #define CONSUMERS 2  // warpgroups that multiply
 #endif
 #ifndef BLOCK_N
-#if BF16
 #define BLOCK_N 128
-#else
-#define BLOCK_N 192
-#endif
 #endif
 #ifndef STAGES
 #define STAGES 2
@@ -40,10 +39,10 @@
 #define RASTER 8  // cluster rows per group: consecutive tiles form squares that fit in L2
 #endif
 #ifndef PRODUCER_REGISTERS
-#define PRODUCER_REGISTERS 40
+#define PRODUCER_REGISTERS 24
 #endif
 #ifndef CONSUMER_REGISTERS
-#define CONSUMER_REGISTERS 232
+#define CONSUMER_REGISTERS 240
 #endif
 
 #define STRIP_M 64  // rows of one wgmma
@@ -321,11 +320,18 @@ matmul_split_products(const float* __restrict__ a_inverse, const float* __restri
         const float alpha = p.alpha * *a_inverse * *b_inverse;
         float sums[BLOCK_N / 2];  // columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
         float step_sums[BLOCK_N / 2];
+#if COMPENSATED
+        float lost[BLOCK_N / 2];  // what rounding took from each sum
+#endif
 
         for (unsigned int index = blockIdx.x / CLUSTER; index < tiles; index += clusters) {
             const Tile tile = tile_at(index, p, rank);
 #pragma unroll
             for (int i = 0; i < BLOCK_N / 2; i++) sums[i] = 0;
+#if COMPENSATED
+#pragma unroll
+            for (int i = 0; i < BLOCK_N / 2; i++) lost[i] = 0;
+#endif
             for (unsigned int step = 0; step < steps; step++) {
                 barrier_wait(full + stage * 8, parity);  // every part of both operand tiles has landed
                 const unsigned int a_tile = base + stage * STAGE_BYTES + consumer * STRIP_M * LINE_BYTES;  // a strip is 64 lines either way
@@ -346,7 +352,15 @@ matmul_split_products(const float* __restrict__ a_inverse, const float* __restri
                     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
                     if (first + PROMOTE_K == BLOCK_K && thread < CLUSTER) barrier_arrive(empty + stage * 8, thread);
 #pragma unroll
-                    for (int i = 0; i < BLOCK_N / 2; i++) sums[i] += step_sums[i];
+                    for (int i = 0; i < BLOCK_N / 2; i++) {
+#if COMPENSATED
+                        const float more = __fadd_rn(step_sums[i], lost[i]), sum = __fadd_rn(sums[i], more);
+                        lost[i] = __fsub_rn(more, __fsub_rn(sum, sums[i]));
+                        sums[i] = sum;
+#else
+                        sums[i] += step_sums[i];
+#endif
+                    }
                 }
                 if (++stage == STAGES) { stage = 0; parity ^= 1; }
             }

@@ -17,6 +17,7 @@
 #define THREADS 256
 #define WARP 32
 #define MAGNITUDE 0x7FFFFFFF  // an f32 without its sign: larger words are larger magnitudes
+#define INFINITE 0x7F800000   // no number from here on
 
 struct Params {
     unsigned int block_x, block_y, block_z;
@@ -40,7 +41,10 @@ matmul_split_scale(const float* __restrict__ input, unsigned int* __restrict__ l
     unsigned int most = 0;
     for (unsigned long long line = blockIdx.x; line < (unsigned long long)rows * p.batch; line += gridDim.x) {
         const float* from = input + line / rows * stride + line % rows * ld;
-        for (unsigned int column = threadIdx.x; column < columns; column += THREADS) most = max(most, __float_as_uint(from[column]) & MAGNITUDE);
+        for (unsigned int column = threadIdx.x; column < columns; column += THREADS) {
+            const unsigned int magnitude = __float_as_uint(from[column]) & MAGNITUDE;
+            if (magnitude < INFINITE) most = max(most, magnitude);  // an infinity or NaN spoils its own sums, not the scale of the others
+        }
     }
     most = __reduce_max_sync(0xFFFFFFFF, most);
     if (threadIdx.x % WARP == 0) warp_largest[threadIdx.x / WARP] = most;
