@@ -54,6 +54,7 @@ pub mod climb;
 pub mod diagnose;
 mod element;
 mod error;
+pub mod gpu;
 pub mod limits;
 #[cfg(feature = "npy")]
 pub mod npy;

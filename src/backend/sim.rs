@@ -15,6 +15,8 @@ pub struct Sim {
     machine: Machine,
     description: Device,
     options: Options,
+    /// One launch or transfer at a time: a launch takes its buffers' memory out while it runs.
+    turn: Mutex<()>,
 }
 
 /// Memory of the simulated machine.
@@ -65,16 +67,21 @@ impl Sim {
             f16: true,
             clock: Clock::None,
         };
-        Sim { machine, description, options }
+        Sim { machine, description, options, turn: Mutex::default() }
     }
 
     fn run(&self, launch: &Launch<'_, Self>, program: &sim::Program, last: &Mutex<Option<Arc<Profile>>>) -> Result<()> {
-        let mut bindings = Vec::new();
+        let mut bindings: Vec<Binding> = Vec::new();
         for (index, view) in launch.bindings.iter().enumerate() {
+            // A buffer that is bound twice, to be read, is there in a copy.
+            let first = launch.bindings[..index].iter().position(|other| std::ptr::eq(other.buffer, view.buffer));
             bindings.push(Binding {
                 group: 0,
                 binding: index as u32,
-                data: std::mem::take(&mut *lock(&view.buffer.0)),
+                data: match first {
+                    Some(first) => bindings[first].data.clone(),
+                    None => std::mem::take(&mut *lock(&view.buffer.0)),
+                },
                 offset: view.offset,
                 len: Some(view.len),
             });
@@ -83,7 +90,7 @@ impl Sim {
             bindings.push(Binding::new(0, bindings.len() as u32, launch.params.clone()));
         }
         let profile = program.run(&self.machine, &mut bindings, launch.grid, &self.options);
-        for (view, binding) in launch.bindings.iter().zip(bindings) {
+        for (view, binding) in launch.bindings.iter().zip(bindings).rev() {
             *lock(&view.buffer.0) = binding.data;
         }
         *lock(last) = Some(Arc::new(profile.map_err(|error| failed(program.entry(), error))?));
@@ -158,12 +165,14 @@ impl Backend for Sim {
     }
 
     async fn upload(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        let _turn = lock(&self.turn);
         let mut memory = lock(&buffer.0);
         part(&mut memory, offset, bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
     async fn fill(&self, buffer: &Buffer, offset: u64, len: u64, word: u32) -> Result<()> {
+        let _turn = lock(&self.turn);
         let mut memory = lock(&buffer.0);
         for place in part(&mut memory, offset, len as usize)?.chunks_exact_mut(4) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -172,12 +181,14 @@ impl Backend for Sim {
     }
 
     async fn download(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let _turn = lock(&self.turn);
         let mut memory = lock(&buffer.0);
         bytes.copy_from_slice(part(&mut memory, offset, bytes.len())?);
         Ok(())
     }
 
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
+        let _turn = lock(&self.turn);
         for launch in launches {
             match &launch.kernel.code {
                 Code::Program(program) if launch.bindings.len() == launch.kernel.bindings => {

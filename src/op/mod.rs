@@ -102,7 +102,7 @@ impl Shape {
     }
 
     /// Checks leading dimension and batch stride, and that a kernel's 32-bit fields hold them.
-    fn check(&self, what: &str) -> Result<()> {
+    pub(crate) fn check(&self, what: &str) -> Result<()> {
         let ld = self.leading_dimension();
         if ld < self.cols {
             return Err(Error::shape(

@@ -46,7 +46,7 @@ impl<B: Backend> Plan<B> {
         &'a self,
         inputs: &[Start<'a, B>],
         output: Start<'a, B>,
-        workspaces: &'a [B::Buffer],
+        workspaces: &[&'a B::Buffer],
     ) -> Result<Vec<Launch<'a, B>>> {
         let operands = &self.operands;
         let view = |operand: &Operand, recipe: &Recipe<B>| {
@@ -63,7 +63,7 @@ impl<B: Backend> Plan<B> {
                     (inputs.len(), View { buffer, offset, len })
                 }
                 Operand::WorkspaceIn(index) | Operand::WorkspaceOut(index) => {
-                    return Ok(View { buffer: &workspaces[index], offset: 0, len: self.workspaces[index] });
+                    return Ok(View { buffer: workspaces[index], offset: 0, len: self.workspaces[index] });
                 }
             };
             if let Some(window) = recipe.windows.get(number) {

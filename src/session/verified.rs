@@ -87,7 +87,8 @@ impl<B: Backend> Prepared<B> {
 
     pub(super) fn launches<'a>(&'a self, slot: &'a Slot<B>) -> Result<Vec<Launch<'a, B>>> {
         let inputs: Vec<_> = slot.inputs.iter().map(|buffer| (buffer, 0)).collect();
-        self.plan.launches(&inputs, (&slot.output, GUARD), &self.workspaces)
+        let workspaces: Vec<_> = self.workspaces.iter().collect();
+        self.plan.launches(&inputs, (&slot.output, GUARD), &workspaces)
     }
 }
 

@@ -68,16 +68,27 @@ fn rank(kind: DeviceType) -> u32 {
     }
 }
 
+/// The features to ask for when a program makes a device of its own for this crate: those of its
+/// kernels and its clock that the adapter has. Rungs that need a missing one are `Unsupported`.
+pub fn required_features(adapter: &wgpu::Adapter) -> Features {
+    adapter.features() & WANTED
+}
+
+/// The limits to ask for then: all that the adapter allows, which costs nothing.
+pub fn required_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
+    adapter.limits()
+}
+
 /// A device with every wanted feature and the largest limits that the adapter has.
 pub(super) async fn request(adapter: &wgpu::Adapter, select: &Select) -> Result<(wgpu::Device, wgpu::Queue)> {
-    let mut limits = adapter.limits();
+    let mut limits = required_limits(adapter);
     if let Some(bytes) = select.max_binding {
         limits.max_storage_buffer_binding_size = limits.max_storage_buffer_binding_size.min(bytes);
     }
     adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("gpu-ladder"),
-            required_features: adapter.features() & WANTED,
+            required_features: required_features(adapter),
             required_limits: limits,
             experimental_features: wgpu::ExperimentalFeatures::disabled(),
             memory_hints: wgpu::MemoryHints::Performance,

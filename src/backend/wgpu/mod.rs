@@ -4,6 +4,11 @@ mod adapter;
 mod timer;
 mod transfer;
 
+/// The `wgpu` that this crate works with, for programs that bring their own device: one major
+/// version, raised only with a breaking release.
+pub use ::wgpu;
+pub use adapter::{required_features, required_limits};
+
 use crate::backend::{Backend, Device, KernelInfo, Launch, Select, Telemetry};
 use crate::error::{Error, Result};
 use crate::rung::{Native, Program, Source};
@@ -20,13 +25,25 @@ pub struct Wgpu {
     pci_bus_id: String,
     faults: Arc<Mutex<Faults>>,
     patterns: Mutex<HashMap<u32, wgpu::Buffer>>,
+    /// Uniforms by their content, which never changes: launches with the same params share one.
+    params: Mutex<HashMap<Vec<u8>, wgpu::Buffer>>,
     /// What results are read back through, kept for the next one.
     staging: Mutex<Option<wgpu::Buffer>>,
 }
 
+/// The most params that are kept.
+const MOST_PARAMS: usize = 512;
+
 /// A storage buffer; its size is rounded up to 16 bytes.
 pub struct Buffer {
     buffer: wgpu::Buffer,
+}
+
+impl From<wgpu::Buffer> for Buffer {
+    /// A buffer that the program made on the same device.
+    fn from(buffer: wgpu::Buffer) -> Self {
+        Buffer { buffer }
+    }
 }
 
 impl Buffer {
@@ -58,6 +75,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Wgpu {
     /// Wraps a device that the program already has. It runs within the features and limits that
     /// the device was made with.
+    /// It takes over the device's handlers of uncaptured errors and of loss, to report both as typed
+    /// errors.
     pub fn from_device(adapter: &wgpu::AdapterInfo, device: wgpu::Device, queue: wgpu::Queue, select: &Select) -> Self {
         let faults = Arc::new(Mutex::new(Faults::default()));
         let sink = Arc::clone(&faults);
@@ -81,6 +100,7 @@ impl Wgpu {
             pci_bus_id: adapter.device_pci_bus_id.clone(),
             faults,
             patterns: Mutex::new(HashMap::new()),
+            params: Mutex::new(HashMap::new()),
             staging: Mutex::new(None),
         }
     }
@@ -208,17 +228,36 @@ impl Wgpu {
         }
     }
 
-    fn bind_group(&self, launch: &Launch<'_, Self>, layout: &wgpu::BindGroupLayout) -> wgpu::BindGroup {
-        let uniform = (!launch.params.is_empty()).then(|| {
-            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("params"),
-                size: (launch.params.len() as u64).next_multiple_of(16),
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
-            self.queue.write_buffer(&buffer, 0, &launch.params);
-            buffer
+    /// A uniform with these bytes.
+    fn params(&self, bytes: &[u8]) -> wgpu::Buffer {
+        let mut kept = lock(&self.params);
+        if let Some(buffer) = kept.get(bytes) {
+            return buffer.clone();
+        }
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("params"),
+            size: (bytes.len() as u64).next_multiple_of(16),
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
         });
+        self.queue.write_buffer(&buffer, 0, bytes);
+        if kept.len() >= MOST_PARAMS {
+            kept.clear();
+        }
+        kept.insert(bytes.to_vec(), buffer.clone());
+        buffer
+    }
+
+    /// Records launches into an encoder of the program's, to be submitted to the same device's queue.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, launches: &[Launch<'_, Self>]) -> Result<()> {
+        for launch in launches {
+            self.record(encoder, launch, None);
+        }
+        self.check()
+    }
+
+    fn bind_group(&self, launch: &Launch<'_, Self>, layout: &wgpu::BindGroupLayout) -> wgpu::BindGroup {
+        let uniform = (!launch.params.is_empty()).then(|| self.params(&launch.params));
         let mut resources: Vec<wgpu::BindingResource<'_>> = launch
             .bindings
             .iter()
