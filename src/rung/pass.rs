@@ -15,7 +15,7 @@ pub struct Pass {
     /// Operands in binding order; `None` means all inputs and then all outputs of the op.
     pub bindings: Option<Cow<'static, [Operand]>>,
     /// Shared memory that a launch gives a block (CUDA), in bytes, where it is not that of
-    /// [`CudaNeeds`].
+    /// [`CudaNeeds`](super::CudaNeeds).
     pub dynamic_shared: Option<u32>,
 }
 

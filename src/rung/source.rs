@@ -16,7 +16,7 @@ pub enum Language {
 pub enum Source {
     /// Kernel text: WGSL, or CUDA C++ (whose PTX is embedded, or compiled at run time with `nvrtc`).
     Text(Cow<'static, str>),
-    /// PTX given by the user. What it does cannot be checked: see [`Rung::with_ptx`].
+    /// PTX given by the user. What it does cannot be checked: see [`Rung::with_ptx`](super::Rung::with_ptx).
     Ptx(Cow<'static, str>),
     /// No kernel: a call that the backend offers by itself.
     Native(Native),
