@@ -20,6 +20,9 @@ Climbs the matmul ladder, C = alpha op(A) op(B) + beta C, on every backend that 
 verified, then timed.
 
   --m N, --n N, --k N, --size N  C is m x n, the sum is over k (default 512 each)
+  --element f32|f16|bf16         the type of A and B (default f32)
+  --result f32                   the type of C, where it is not that of A and B
+  --precision NAME               for f32: full, tf32, split-f16, split-bf16 (default full)
   --layout NN|NT|TN|TT           which operands are stored transposed (default NN)
   --batch N                      products (default 1)
   --alpha X, --beta X            (default 1 and 0)
@@ -131,6 +134,9 @@ fn parse() -> Result<Option<Arguments>> {
             "n" => arguments.problem.dims[1] = terminal::number("--n", &text()?)?,
             "k" => arguments.problem.dims[2] = terminal::number("--k", &text()?)?,
             "size" => arguments.problem.dims = vec![terminal::number("--size", &text()?)?; 3],
+            "element" => arguments.problem.element = text()?.parse()?,
+            "result" => arguments.problem.output = Some(text()?.parse()?),
+            "precision" => arguments.problem.precision = text()?.parse()?,
             "layout" => arguments.transposed = layout(&text()?)?,
             "batch" => arguments.problem.batch = terminal::number("--batch", &text()?)?,
             "alpha" => arguments.problem.alpha = factor("--alpha", &text()?)?,
@@ -163,6 +169,9 @@ fn check(arguments: &Arguments) -> Result<()> {
         [None, Some(b)] => refuse("--b", Some(b), "it needs --a, the other operand"),
         _ if given == 0 && arguments.output.is_some() => {
             refuse("--output", arguments.output.as_deref(), "it takes the product of --a and --b, which are missing")
+        }
+        _ if given == 2 && arguments.problem.element != Element::F32 => {
+            refuse("--element", None, "files are read and written in f32")
         }
         _ if given == 2 && arguments.problem.batch != 1 => refuse("--batch", None, "files hold one matrix each"),
         _ if given == 2 && arguments.problem.beta != 0.0 => {

@@ -18,9 +18,9 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 const USAGE: &str = "usage: rebuild_ptx [--check] [--all] [--allow-any]";
-/// What the assembler says when a kernel cannot run as it was meant to: registers that spill, and
-/// asynchronous products or register hints that it had to give up.
-const WORRIES: [&str; 2] = ["C7508", "C7510"];
+/// What the assembler says when a kernel cannot run as it was meant to: register hints (C7508) and
+/// asynchronous products (C7510 to C7519) that it had to give up.
+const WORRIES: [&str; 2] = ["C7508", "C751"];
 
 #[derive(Default)]
 struct Flags {

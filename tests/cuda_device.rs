@@ -343,7 +343,7 @@ fn shared_memory_beyond_48_kib(cuda: &Cuda) -> Result<(), Failed> {
 
 fn tensor_maps_read_zero_outside(cuda: &Cuda) -> Result<(), Failed> {
     const MAPS: &[TensorMapRow] =
-        &[TensorMapRow { operand: Operand::Input(0), block: [32, 8], swizzle: 0, when: None }];
+        &[TensorMapRow { operand: Operand::Input(0), block: [32, 8], swizzle: 0, when: None, tf32: false }];
     let mut program = program("boxes", Source::Ptx(PROBE_TENSOR_MAP.into()));
     program.cuda_needs = CudaNeeds { arch: Arch::Compute90, dynamic_shared: 0, tensor_maps: MAPS.into() };
     let kernel = match block_on(cuda.compile(&program)) {
@@ -361,6 +361,7 @@ fn tensor_maps_read_zero_outside(cuda: &Cuda) -> Result<(), Failed> {
         strides: [ld * 4, rows * ld * 4],
         block: [32, 8, 1],
         swizzle: 0,
+        tf32: false,
     };
     let mut launch = launch(&kernel, [&input, &output], params(0, 0, 0), [2, 2, 2]);
     launch.tensor_maps = vec![map];

@@ -4,7 +4,7 @@
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Select};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::rung::{Accepts, Rung};
-use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Session, Verdict};
+use gpu_ladder::{Element, Error, Inputs, Layout, Precision, Problem, Session, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
 
@@ -280,7 +280,26 @@ fn transposes(rung: &Rung) -> Vec<Case> {
     cases
 }
 
+/// The shape classes in every type and precision that the rung takes.
 fn products(rung: &Rung) -> Vec<Case> {
+    let one = |element| Problem::new(element, [1, 1, 1]);
+    let f32s = Precision::ALL.iter().map(|&precision| one(Element::F32).with_precision(precision));
+    let shorts = [Element::F16, Element::Bf16].map(|element| [one(element), one(element).with_output(Element::F32)]);
+    let taken =
+        |one: &Problem| rung.element_sizes.contains(&one.element.size()) && rung.precisions.contains(&one.precision);
+    f32s.chain(shorts.into_iter().flatten()).filter(taken).flat_map(|one| products_of(rung, &one)).collect()
+}
+
+/// The problem with rows and matrices that start at multiples of 16 bytes, the least that bulk copies take.
+fn whole_rows(problem: Problem) -> Problem {
+    let Ok((inputs, output)) = op::Matmul.shapes(&problem) else { return problem };
+    inputs.into_iter().chain([output]).enumerate().fold(problem, |problem, (index, shape)| {
+        let layout = Layout { leading_dimension: Some(shape.cols.next_multiple_of(8)), ..problem.layout(index) };
+        problem.with_layout(index, layout)
+    })
+}
+
+fn products_of(rung: &Rung, one: &Problem) -> Vec<Case> {
     const SHAPES: &[(u64, u64, u64)] = &[
         (0, 5, 5),
         (5, 0, 5),
@@ -310,47 +329,66 @@ fn products(rung: &Rung) -> Vec<Case> {
     /// More rows than 2^21; a tall thin product that libraries give to another kernel.
     const TALL: &[(u64, u64, u64)] = &[((1 << 21) + 10, 2, 2), (1_000_000, 4, 4)];
     let mut cases = Vec::new();
+    let new = |dims: [u64; 3]| Problem { dims: dims.to_vec(), ..one.clone() };
+    let types = one.types().replace(' ', "_");
+    // Kernels of true f32 take rows that start anywhere.
+    let chunks = types != "f32" && rung.accepts.leading_dimension;
     for &(m, n, k) in SHAPES {
-        cases.push(case(format!("f32_{m}x{n}x{k}"), Problem::new(Element::F32, [m, n, k])));
+        cases.push(case(format!("{types}_{m}x{n}x{k}"), new([m, n, k])));
+        if chunks {
+            cases.push(case(format!("{types}_{m}x{n}x{k}_whole_chunks"), whole_rows(new([m, n, k]))));
+        }
+    }
+    if chunks {
+        cases.push(case(format!("{types}_257x259x131_whole_chunks"), whole_rows(new([257, 259, 131]))));
     }
     for &(m, n, k) in TALL {
-        let tall = case(format!("f32_{m}x{n}x{k}"), Problem::new(Element::F32, [m, n, k]));
+        let tall = case(format!("{types}_{m}x{n}x{k}"), new([m, n, k]));
         cases.push(Case { hardware: true, ..tall });
     }
-    let specials = Problem::new(Element::F32, [127, 255, 129]);
-    cases.push(Case { given: Some(one_infinity_and_one_nan), ..case("f32_an_infinity_and_a_nan", specials) });
+    // The parts of an infinity are no numbers: what it touches may be NaN.
+    if matches!(one.precision, Precision::Full | Precision::Tf32) {
+        for (name, specials) in [("", new([127, 255, 129])), ("_whole_chunks", new([128, 256, 136]))] {
+            let name = format!("{types}_an_infinity_and_a_nan{name}");
+            cases.push(Case { given: Some(one_infinity_and_one_nan), ..case(name, specials) });
+        }
+    }
+    if one.element != Element::F32 {
+        let large = whole_rows(new([33, 40, 300]));
+        cases.push(Case { given: Some(large_numbers), ..case(format!("{types}_large_numbers"), large) });
+    }
     let scalings: &[(f32, f32)] = if rung.accepts.scaling {
         &[(0.0, 0.0), (-0.5, 0.0), (1.0, 1.0), (1.0, -0.5), (-0.5, -0.5), (0.0, 1.0)]
     } else {
         &[]
     };
     for &(alpha, beta) in scalings {
-        let problem = Problem { alpha, beta, ..Problem::new(Element::F32, [45, 67, 89]) };
-        cases.push(case(format!("f32_alpha_{alpha}_beta_{beta}"), problem));
+        let problem = Problem { alpha, beta, ..new([45, 67, 89]) };
+        cases.push(case(format!("{types}_alpha_{alpha}_beta_{beta}"), problem));
     }
     let ld = |ld| Layout { leading_dimension: Some(ld), ..Layout::default() };
     if rung.accepts.leading_dimension {
         for (name, [a, b, c]) in [("odd", [41, 40, 43]), ("aligned", [40, 44, 48])] {
-            let problem = Problem::new(Element::F32, [33, 35, 37])
-                .with_layout(0, ld(a))
-                .with_layout(1, ld(b))
-                .with_layout(2, ld(c));
-            cases.push(case(format!("f32_leading_dimensions_{name}"), problem));
+            let problem = new([33, 35, 37]).with_layout(0, ld(a)).with_layout(1, ld(b)).with_layout(2, ld(c));
+            cases.push(case(format!("{types}_leading_dimensions_{name}"), problem));
         }
         // A one-row operand's leading dimension is never used; a large one must do no harm.
-        cases.push(case("f32_one_row_long_pitch", Problem::new(Element::F32, [1, 32, 2048]).with_layout(0, ld(5000))));
+        cases.push(case(format!("{types}_one_row_long_pitch"), new([1, 32, 2048]).with_layout(0, ld(5000))));
     }
     if rung.accepts.offset {
         for offsets in [[1, 3, 5], [4, 8, 12]] {
             let at = |offset| Layout { leading_dimension: Some(40), offset, ..Layout::default() };
-            let problem = (0..3)
-                .fold(Problem::new(Element::F32, [33, 33, 33]), |problem, i| problem.with_layout(i, at(offsets[i])));
-            cases.push(case(format!("f32_offsets_{}_{}_{}", offsets[0], offsets[1], offsets[2]), problem));
+            let problem = (0..3).fold(new([33, 33, 33]), |problem, i| problem.with_layout(i, at(offsets[i])));
+            cases.push(case(format!("{types}_offsets_{}_{}_{}", offsets[0], offsets[1], offsets[2]), problem));
         }
     }
     if rung.accepts.batch {
-        cases.push(case("f32_batch_3", Problem::new(Element::F32, [45, 67, 89]).with_batch(3)));
-        cases.push(case("f32_batch_3_aligned", Problem::new(Element::F32, [44, 68, 88]).with_batch(3)));
+        if chunks {
+            let problem = Problem { alpha: -0.5, beta: 1.0, ..new([45, 67, 89]) }.with_batch(3);
+            cases.push(case(format!("{types}_batch_3_whole_chunks"), whole_rows(problem)));
+        }
+        cases.push(case(format!("{types}_batch_3"), new([45, 67, 89]).with_batch(3)));
+        cases.push(case(format!("{types}_batch_3_aligned"), new([44, 68, 88]).with_batch(3)));
     }
     if rung.accepts.transposed {
         for (name, transposed) in [("NT", [false, true]), ("TN", [true, false]), ("TT", [true, true])] {
@@ -362,13 +400,23 @@ fn products(rung: &Rung) -> Vec<Case> {
                 })
             };
             for (m, n, k) in [(1, 1, 1), (129, 131, 133), (132, 260, 100), (5, 1, 70), (1, 9, 64), (16, 16, 0)] {
-                let problem = stored(Problem::new(Element::F32, [m, n, k]), [None, None], 0);
-                cases.push(case(format!("f32_{name}_{m}x{n}x{k}"), problem));
+                let problem = stored(new([m, n, k]), [None, None], 0);
+                cases.push(case(format!("{types}_{name}_{m}x{n}x{k}"), problem));
             }
-            let everything =
-                Problem { alpha: -0.5, beta: 1.0, ..Problem::new(Element::F32, [70, 66, 90]).with_batch(3) };
-            cases.push(case(format!("f32_{name}_everything_odd"), stored(everything.clone(), [Some(91), Some(93)], 3)));
-            cases.push(case(format!("f32_{name}_everything_aligned"), stored(everything, [Some(92), Some(96)], 4)));
+            let everything = Problem { alpha: -0.5, beta: 1.0, ..new([70, 66, 90]).with_batch(3) };
+            for (m, n, k) in [(129, 131, 133), (5, 1, 70), (257, 259, 131)].into_iter().filter(|_| chunks) {
+                let problem = whole_rows(stored(new([m, n, k]), [None, None], 0));
+                cases.push(case(format!("{types}_{name}_{m}x{n}x{k}_whole_chunks"), problem));
+            }
+            if chunks {
+                let problem = whole_rows(stored(everything.clone(), [None, None], 0));
+                cases.push(case(format!("{types}_{name}_everything_whole_chunks"), problem));
+            }
+            cases.push(case(
+                format!("{types}_{name}_everything_odd"),
+                stored(everything.clone(), [Some(91), Some(93)], 3),
+            ));
+            cases.push(case(format!("{types}_{name}_everything_aligned"), stored(everything, [Some(92), Some(96)], 4)));
         }
     }
     cases
@@ -379,10 +427,31 @@ fn products(rung: &Rung) -> Vec<Case> {
 fn one_infinity_and_one_nan(problem: &Problem) -> Inputs {
     let [m, n, k] = [0, 1, 2].map(|i| problem.dim(i));
     let distribution = op::Distribution::Uniform;
-    let mut a = gpu_ladder::random::elements(7, 0, Element::F32, m * k, distribution);
-    let mut b = gpu_ladder::random::elements(7, 1, Element::F32, k * n, distribution);
-    a[..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
-    let last = b.len() - 4;
-    b[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    let mut a = gpu_ladder::random::elements(7, 0, problem.element, m * k, distribution);
+    let mut b = gpu_ladder::random::elements(7, 1, problem.element, k * n, distribution);
+    let bytes = |value: f64| {
+        let mut bytes = Vec::new();
+        problem.element.push_rounded(value, &mut bytes);
+        bytes
+    };
+    let (infinity, nan) = (bytes(f64::INFINITY), bytes(f64::NAN));
+    a[..infinity.len()].copy_from_slice(&infinity);
+    let last = b.len() - nan.len();
+    b[last..].copy_from_slice(&nan);
     Inputs::Given { operands: vec![Arc::new(a), Arc::new(b)], description: "an infinity and a NaN".into() }
+}
+
+/// Operands of 16 bits, uniform in [-64, 64): sums of f16 reach its largest number, and some of them pass it.
+fn large_numbers(problem: &Problem) -> Inputs {
+    const SCALE: f64 = 64.0;
+    let shapes = op::Matmul.shapes(problem).map(|(inputs, _)| inputs).unwrap_or_default();
+    let operands = shapes.iter().enumerate().map(|(index, shape)| {
+        let stream = gpu_ladder::random::Stream::new(7, index as u64);
+        let mut bytes = Vec::new();
+        for element in 0..shape.span("matmul").unwrap_or(0) {
+            problem.element.push_rounded(stream.uniform(element) * SCALE, &mut bytes);
+        }
+        Arc::new(bytes)
+    });
+    Inputs::Given { operands: operands.collect(), description: "uniform [-64, 64)".into() }
 }

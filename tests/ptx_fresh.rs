@@ -1,5 +1,6 @@
 //! The embedded CUDA kernels are what today's sources give: no GPU and no compiler needed. Where
-//! `ptxas` is at hand (on the path, or named by `GPU_LADDER_PTXAS`), none of them may spill either.
+//! `ptxas` is at hand (on the path, or named by `GPU_LADDER_PTXAS`), none of them may spill either; of
+//! machine code that is always checked. What its assembler complained of is an error of `rebuild_ptx`.
 
 use gpu_ladder::backend::cuda::artefacts::{self, ARTEFACTS, Artefact, Embedded, PINNED_NVRTC, REBUILD};
 use gpu_ladder::op::shipped_programs;
@@ -11,7 +12,7 @@ use std::process::{Command, ExitCode};
 /// The PTX version that the pinned NVRTC writes.
 const PTX_VERSION: &str = ".version 8.0";
 /// The assembler's words for a kernel whose asynchronous products or register hints it gave up.
-const WORRIES: [&str; 2] = ["C7508", "C7510"];
+const WORRIES: [&str; 2] = ["C7508", "C751"];
 
 fn main() -> ExitCode {
     let ptxas = ptxas();
@@ -81,12 +82,20 @@ fn the_package_stays_small() -> Result<(), Failed> {
 }
 
 fn assembles_without_spills(artefact: &Artefact, file: &str, ptxas: Option<&Path>) -> Result<Completion, Failed> {
+    if let Embedded::Cubin(bytes) = artefact.embedded {
+        return match frames(bytes) {
+            None => Err("no frame sizes in the machine code".into()),
+            Some(frames) if frames.iter().any(|&bytes| bytes > 0) => {
+                Err(format!("stack frames of {frames:?} bytes").into())
+            }
+            Some(_) => Ok(Completion::Completed),
+        };
+    }
     let Some(ptxas) = ptxas else {
         return Ok(Completion::ignored_with("no ptxas: set GPU_LADDER_PTXAS or put it on the path"));
     };
     let target = match artefact.arch {
-        Arch::Sm90a => return Ok(Completion::ignored_with("machine code; looked at when it was made")),
-        Arch::Compute90 => "sm_90",
+        Arch::Compute90 | Arch::Sm90a => "sm_90",
         Arch::Compute70 | Arch::Compute80 => "sm_80",
     };
     let output = Command::new(ptxas)
@@ -106,6 +115,35 @@ fn assembles_without_spills(artefact: &Artefact, file: &str, ptxas: Option<&Path
         Some(line) => Err(format!("{}\n{report}", line.trim()).into()),
         None => Ok(Completion::Completed),
     }
+}
+
+/// The stack frames of a cubin's functions, in bytes: what spills lies there. `None` where it tells of none.
+fn frames(cubin: &[u8]) -> Option<Vec<u32>> {
+    /// An attribute of 8 bytes: the function's symbol and a value.
+    const SIZED: u8 = 4;
+    const FRAME_SIZE: u8 = 0x11;
+    let half = |at: usize| Some(u16::from_le_bytes(cubin.get(at..at + 2)?.try_into().ok()?));
+    let word = |at: usize| Some(u32::from_le_bytes(cubin.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_le_bytes(cubin.get(at..at + 8)?.try_into().ok()?) as usize);
+    // An ELF file: where its section headers are, how large and how many, and which one has their names.
+    let (headers, size, count, names) = (long(40)?, usize::from(half(58)?), usize::from(half(60)?), half(62)?);
+    let names = long(headers + usize::from(names) * size + 24)?;
+    let mut frames = Vec::new();
+    for header in (0..count).map(|index| headers + index * size) {
+        let name = names + word(header)? as usize;
+        if !cubin.get(name..)?.starts_with(b".nv.info\0") {
+            continue;
+        }
+        let (mut at, end) = (long(header + 24)?, long(header + 24)? + long(header + 32)?);
+        while at < end {
+            let (kind, attribute, bytes) = (*cubin.get(at)?, *cubin.get(at + 1)?, half(at + 2)?);
+            if (kind, attribute) == (SIZED, FRAME_SIZE) {
+                frames.push(word(at + 8)?);
+            }
+            at += 4 + if kind == SIZED { usize::from(bytes) } else { 0 };
+        }
+    }
+    (!frames.is_empty()).then_some(frames)
 }
 
 fn folder() -> PathBuf {

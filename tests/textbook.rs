@@ -57,6 +57,7 @@ fn textbook_rung(name: &'static str, block: [u32; 3]) -> Rung {
         grid: Grid::Tiles { x: 32, y: 32 },
         bindings: Some(vec![Operand::Output(0), Operand::Input(0)].into()),
         dynamic_shared: None,
+        kernel: None,
     };
     let mut rung = Rung::new(name, block, Grid::Tiles { x: 32, y: 32 });
     rung.passes = vec![pass].into();

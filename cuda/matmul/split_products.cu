@@ -259,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if CLUSTER > 1
 __cluster_dims__(CLUSTER, 1, 1)
 #endif
-matmul_split_products(const float* __restrict__ a_inverse, const float* __restrict__ b_inverse, float* __restrict__ c, const Params p,
+matmul_split_products(const float* __restrict__ a_inverse, const float* __restrict__ b_inverse, const T* __restrict__ a, const T* __restrict__ b, float* __restrict__ c, const Params p,
                       const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map) {
     extern __shared__ unsigned char shared[];  // [STAGES][A | B], full[STAGES], empty[STAGES]
     const unsigned int base = ((unsigned int)__cvta_generic_to_shared(shared) + ATOM_BYTES - 1) / ATOM_BYTES * ATOM_BYTES;

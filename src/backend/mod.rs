@@ -211,6 +211,8 @@ pub struct TensorMap {
     pub block: [u32; 3],
     /// Bytes of the swizzle pattern: 0, 32, 64 or 128.
     pub swizzle: u32,
+    /// Whether f32 elements are rounded to TF32 on the way.
+    pub tf32: bool,
 }
 
 /// One launch of a compiled kernel.

@@ -2,6 +2,7 @@
 
 mod error_bound;
 mod ladder_f32;
+mod ladder_tensor;
 mod reference;
 #[cfg(feature = "vendor")]
 mod vendor;
@@ -40,8 +41,9 @@ pub(crate) struct Params {
     pub(crate) c_stride: [u32; 2],
 }
 
-/// f32 by multiply-adds. Rungs on matrix units join here, from a file of their own.
-static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(ladder_f32::rungs);
+/// f32 by multiply-adds, then everything on matrix units.
+static LADDER: LazyLock<Vec<Rung>> =
+    LazyLock::new(|| ladder_f32::rungs().into_iter().chain(ladder_tensor::rungs()).collect());
 
 /// Bytes of the widest access.
 const VECTOR_BYTES: u64 = 16;
@@ -159,7 +161,8 @@ impl Op for Matmul {
     /// of 16 bytes; `WHOLE_x`: whether they end there too; `TMA_x`: whether a tensor map can describe
     /// it. x is `A`, `B`, `C`, or `ALL` of them. `THIN`: the lesser of m and n, and `SLIM`
     /// whether it is small; `THICK_x`: whether x is the operand on the other side, and `STREAMED` whether that can be read in vectors.
-    /// `K_THREADS`: 32 where the thick operand runs along k, 16 where it does not.
+    /// `K_THREADS`: 32 where the thick operand runs along k, 16 where it does not. `SAME_LAYOUT`, `MIXED_LAYOUT`:
+    /// whether both inputs or one of them is stored transposed. `BF16`, `OUTPUT_F32`: whether the inputs or the output have that type.
     fn switch(&self, problem: &Problem, question: &str) -> u32 {
         let Ok((inputs, c)) = self.shapes(problem) else { return 0 };
         let (m, n) = (problem.dim(0), problem.dim(1));
@@ -167,6 +170,8 @@ impl Op for Matmul {
         match question {
             "THIN" => return m.min(n).min(u32::MAX.into()) as u32,
             "BF16" => return (problem.element == Element::Bf16).into(),
+            "SAME_LAYOUT" => return (problem.layout(0).transposed == problem.layout(1).transposed).into(),
+            "MIXED_LAYOUT" => return (problem.layout(0).transposed != problem.layout(1).transposed).into(),
             "OUTPUT_F32" => return (self.output_element(problem) == Element::F32).into(),
             "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),
             "THICK_A" => return (thick == 0).into(),

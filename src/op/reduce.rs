@@ -43,6 +43,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
                     grid: Grid::LinearAtMost { per_block: 256, max: 1024 },
                     bindings: Some(vec![Operand::Input(0), Operand::WorkspaceOut(0)].into()),
                     dynamic_shared: None,
+                    kernel: None,
                 },
                 Pass {
                     suffix: "total".into(),
@@ -50,6 +51,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
                     grid: Grid::Fixed { blocks: 1 },
                     bindings: Some(vec![Operand::WorkspaceIn(0), Operand::Output(0)].into()),
                     dynamic_shared: None,
+                    kernel: None,
                 },
             ]
             .into(),

@@ -25,6 +25,8 @@ pub struct TensorMapRow {
     pub swizzle: u32,
     /// The switch and its value for which the kernel takes the map; `None` for always.
     pub when: Option<(&'static str, u32)>,
+    /// Whether f32 elements are rounded to TF32 on the way.
+    pub tf32: bool,
 }
 
 /// A compilation target of CUDA kernels.

@@ -92,6 +92,25 @@ pub enum Grid {
         /// Rows of a tile.
         y: u32,
     },
+    /// Clusters of blocks side by side, as many as the device holds at a time, each taking the same
+    /// number of tiles (but for the last ones).
+    PersistentClusters {
+        /// Blocks of a cluster.
+        cluster: u32,
+        /// Columns of a cluster's tile.
+        x: u32,
+        /// Rows of a cluster's tile.
+        y: u32,
+    },
+    /// A cluster of blocks side by side for each tile, numbered along one dimension; the batch is the third.
+    TileClusters {
+        /// Blocks of a cluster.
+        cluster: u32,
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+    },
 }
 
 /// How many whole matrices of `matrix` elements of `element` bytes a block of `per_block` bytes
@@ -151,6 +170,44 @@ impl Grid {
                 let held = u64::from(multiprocessors) * u64::from(per_sm);
                 [all.min(held), 1, 1]
             }
+            Grid::PersistentClusters { cluster, x, y } => {
+                let (across, down) = tiles(x, y);
+                let all = across.saturating_mul(down).saturating_mul(extent[2]);
+                let held = u64::from((multiprocessors / cluster.max(1)).max(1));
+                let turns = all.div_ceil(held).max(1);
+                [all.div_ceil(turns) * u64::from(cluster), 1, 1]
+            }
+            Grid::TileClusters { cluster, x, y } => {
+                let (across, down) = tiles(x, y);
+                [across.saturating_mul(down).saturating_mul(cluster.into()), 1, extent[2]]
+            }
         }
+    }
+
+    /// Blocks along x that must stay in one launch.
+    pub fn together(self, setting: &[(String, u32)]) -> u32 {
+        match self {
+            Grid::PersistentClusters { cluster, .. } | Grid::TileClusters { cluster, .. } => cluster,
+            Grid::BySwitch(cases) => {
+                cases.iter().find(|(wanted, _)| has_all(setting, wanted)).map_or(1, |(_, grid)| grid.together(setting))
+            }
+            _ => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_share_the_tiles_evenly() {
+        let grid = Grid::PersistentClusters { cluster: 2, x: 256, y: 256 };
+        let blocks = |m, n, batch| grid.blocks(&[], [n, m, batch], 2, 132)[0];
+        assert_eq!(blocks(8192, 8192, 1), 2 * 64); // 1,024 tiles in 16 turns of 64 of the 66 clusters
+        assert_eq!(blocks(1, 1, 1), 2);
+        assert_eq!(blocks(256, 256, 67), 2 * 34);
+        assert_eq!(grid.blocks(&[], [256, 256, 3], 2, 1), [2, 1, 1]);
+        assert_eq!(Grid::TileClusters { cluster: 4, x: 64, y: 64 }.blocks(&[], [65, 1, 3], 2, 132), [8, 1, 3]);
     }
 }

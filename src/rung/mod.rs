@@ -16,14 +16,14 @@ mod switch;
 pub use cuda::{Arch, CudaNeeds, TensorMapRow};
 pub use form::{Accepts, Form, Need, Tuning};
 pub use grid::{Grid, whole_matrices};
-pub use pass::{Operand, Pass, Workspace};
+pub use pass::{Matrices, Operand, Pass, PassKernel, Workspace};
 pub use program::Program;
 pub(crate) use shipped::{rung, shipped};
 #[cfg(feature = "cuda")]
 pub use source::Library;
 pub use source::{Language, Native, Source};
-pub(crate) use switch::has_all;
 pub use switch::{Alias, Switch};
+pub(crate) use switch::{has_all, setting, settings};
 
 use crate::problem::Precision;
 use std::borrow::Cow;
@@ -220,33 +220,5 @@ impl Rung {
     /// Whether `word` selects this rung: its id, or its name for every variant.
     pub fn answers_to(&self, word: &str) -> bool {
         self.name == word || self.id() == word
-    }
-
-    /// The value of every switch, by what `answer` says to its question.
-    pub fn setting(&self, answer: impl Fn(&str) -> u32) -> Vec<(String, u32)> {
-        let mut setting = Vec::with_capacity(self.switches.len());
-        for switch in self.switches.iter() {
-            let value = switch.value(&setting, &answer);
-            setting.extend(switch.names().map(|name| (name.to_string(), value)));
-        }
-        setting
-    }
-
-    /// Every setting of its switches that can occur, the first value of each first.
-    pub fn switch_settings(&self) -> Vec<Vec<(String, u32)>> {
-        let mut all = vec![vec![]];
-        for switch in self.switches.iter() {
-            let mut longer = Vec::with_capacity(all.len() * switch.values.len());
-            for setting in &all {
-                let values: &[u32] = if switch.matters(setting) { &switch.values } else { &[0] };
-                for &value in values {
-                    let mut next: Vec<(String, u32)> = setting.clone();
-                    next.extend(switch.names().map(|name| (name.to_string(), value)));
-                    longer.push(next);
-                }
-            }
-            all = longer;
-        }
-        all
     }
 }

@@ -1,6 +1,7 @@
 //! The launches of a rung, their operands and the memory between them.
 
-use super::Grid;
+use super::{Arch, Grid, Source, Switch};
+use crate::element::Element;
 use std::borrow::Cow;
 
 /// One kernel launch of a rung (almost every rung has exactly one).
@@ -17,12 +18,31 @@ pub struct Pass {
     /// Shared memory that a launch gives a block (CUDA), in bytes, where it is not that of
     /// [`CudaNeeds`](super::CudaNeeds).
     pub dynamic_shared: Option<u32>,
+    /// The kernel, where it is not the rung's own.
+    pub kernel: Option<PassKernel>,
+}
+
+/// A kernel with a source of its own, for one pass of a rung (an operand that is copied first, say).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassKernel {
+    /// The file stem; the entry point is `<op>_<name>`.
+    pub name: Cow<'static, str>,
+    /// The CUDA source.
+    pub cuda: Source,
+    /// The architecture it is compiled for.
+    pub arch: Arch,
+    /// The WGSL source.
+    pub wgsl: Source,
+    /// Its constants.
+    pub constants: Cow<'static, [(&'static str, u32)]>,
+    /// Its constants whose value depends on the problem.
+    pub switches: Cow<'static, [Switch]>,
 }
 
 impl Pass {
     /// The only pass of a rung, on all operands of its op.
     pub const fn new(block: [u32; 3], grid: Grid) -> Self {
-        Pass { suffix: Cow::Borrowed(""), block, grid, bindings: None, dynamic_shared: None }
+        Pass { suffix: Cow::Borrowed(""), block, grid, bindings: None, dynamic_shared: None, kernel: None }
     }
 }
 
@@ -53,4 +73,23 @@ pub enum Workspace {
     PerBlock(u32),
     /// So many times the bytes of the (packed) output.
     PerOutput(u32),
+    /// So many bytes.
+    Bytes(u32),
+    /// The matrices of an input in another form.
+    Matrices(Matrices),
+}
+
+/// An input's matrices in a form that suits a kernel better: rows start at multiples of 16 bytes. A
+/// pass that reads a whole copy (one part, the same elements) gets the params and switches of a
+/// problem whose operand lies so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matrices {
+    /// The input.
+    pub input: usize,
+    /// The type of their elements, where it is not the input's.
+    pub element: Option<Element>,
+    /// Matrices for each one of the input, one after the other.
+    pub parts: u32,
+    /// The input that is stored transposed if and only if these are; `None`: they are as their own input is.
+    pub turned_as: Option<usize>,
 }

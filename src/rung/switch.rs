@@ -69,6 +69,34 @@ impl Switch {
     }
 }
 
+/// The value of every switch, by what `answer` says to its question.
+pub(crate) fn setting(switches: &[Switch], answer: impl Fn(&str) -> u32) -> Vec<(String, u32)> {
+    let mut setting = Vec::with_capacity(switches.len());
+    for switch in switches {
+        let value = switch.value(&setting, &answer);
+        setting.extend(switch.names().map(|name| (name.to_string(), value)));
+    }
+    setting
+}
+
+/// Every setting of switches that can occur, the first value of each first.
+pub(crate) fn settings(switches: &[Switch]) -> Vec<Vec<(String, u32)>> {
+    let mut all = vec![vec![]];
+    for switch in switches {
+        let mut longer = Vec::with_capacity(all.len() * switch.values.len());
+        for setting in &all {
+            let values: &[u32] = if switch.matters(setting) { &switch.values } else { &[0] };
+            for &value in values {
+                let mut next: Vec<(String, u32)> = setting.clone();
+                next.extend(switch.names().map(|name| (name.to_string(), value)));
+                longer.push(next);
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
 /// Whether a setting gives each of these switches its value.
 pub(crate) fn has_all(setting: &[(String, u32)], wanted: &[(&str, u32)]) -> bool {
     wanted.iter().all(|(name, value)| setting.iter().any(|(n, v)| n == name && v == value))

@@ -3,8 +3,8 @@
 use crate::element::Element;
 use crate::error::Result;
 use crate::op::{Op, Shape};
-use crate::problem::Problem;
-use crate::rung::Operand;
+use crate::problem::{Layout, Problem};
+use crate::rung::{Matrices, Operand};
 
 /// A binding's last word is whole, and vectors may be read whole: views are rounded up to this.
 const VIEW_ALIGNMENT: u64 = 16;
@@ -30,6 +30,17 @@ impl Operands {
             Operand::Input(index) => (self.inputs[index], self.problem.element),
             _ => (self.output, self.output_element()),
         }
+    }
+
+    /// The shape and element type of an input's matrices in another form.
+    pub fn again(&self, form: Matrices) -> (Shape, Element) {
+        let (stored, element) = (self.inputs[form.input], form.element.unwrap_or(self.problem.element));
+        let transposed = form.turned_as.map_or(stored.layout.transposed, |other| self.inputs[other].layout.transposed);
+        let turned = transposed != stored.layout.transposed;
+        let (rows, cols) = if turned { (stored.cols, stored.rows) } else { (stored.rows, stored.cols) };
+        let leading_dimension = Some(cols.next_multiple_of(VIEW_ALIGNMENT / element.size()));
+        let layout = Layout { leading_dimension, transposed, ..Layout::default() };
+        (Shape { batch: stored.batch * u64::from(form.parts), rows, cols, layout }, element)
     }
 
     pub fn output_element(&self) -> Element {

@@ -5,7 +5,7 @@ use crate::backend::{Backend, Launch, TensorMap, View};
 use crate::error::{Error, Result, product};
 use crate::op::{self, Band, Place, Window};
 use crate::problem::Problem;
-use crate::rung::{Language, Operand, Pass, Program, Rung, Source, TensorMapRow, Workspace};
+use crate::rung::{Language, Matrices, Operand, Program, Rung, Source, TensorMapRow, Workspace, setting};
 use std::sync::Arc;
 
 /// A rung compiled for a problem: its launches without their buffers.
@@ -117,6 +117,11 @@ impl<B: Backend> Session<B> {
                     let one = operands.output_element().size();
                     product(&plan.label, &[operands.output.len(), one, times.into()])?
                 }
+                Workspace::Bytes(bytes) => bytes.into(),
+                Workspace::Matrices(form) => {
+                    let (shape, element) = operands.again(form);
+                    product(&plan.label, &[shape.span(&plan.label)?, element.size()])?
+                }
             };
             plan.workspaces.push(bytes.next_multiple_of(16).max(16));
         }
@@ -180,32 +185,36 @@ impl<B: Backend> Session<B> {
 
     /// Adds the launches of a rung for one part of a plan's problem; returns the blocks of its first pass.
     async fn add_part(&self, plan: &mut Plan<B>, rung: &Rung, part: &Band, exact: bool) -> Result<u64> {
-        let (op, problem, device) = (plan.operands.op, &part.problem, self.device());
-        let (extent, inputs) = (op.extent(problem), plan.operands.inputs.len());
-        let setting = rung.setting(|question| op.switch(problem, question));
-        let (element, multiprocessors) = (problem.element.size(), device.multiprocessors.unwrap_or(1));
-        let blocks = |pass: &Pass| pass.grid.blocks(&setting, extent, element, multiprocessors);
-        let grids: Vec<[u64; 3]> = rung.passes.iter().map(blocks).collect();
-        let first_pass_blocks = grids.first().map_or(0, |g| g.iter().product());
-        let params_bytes = op.params(problem, Place { origin: [0; 3], first_pass_blocks }).len() as u32;
-        let programs = op::programs(op, rung, problem.element, &setting, params_bytes, inputs);
-        for ((program, pass), grid) in programs.iter().zip(rung.passes.iter()).zip(&grids) {
-            let kernel = self.kernel(program).await?;
+        let (op, device) = (plan.operands.op, self.device());
+        let (extent, inputs) = (op.extent(&part.problem), plan.operands.inputs.len());
+        let (element, multiprocessors) = (part.problem.element.size(), device.multiprocessors.unwrap_or(1));
+        let mut first_pass_blocks = 0;
+        for (number, pass) in rung.passes.iter().enumerate() {
             let bound = op::pass_operands(pass, inputs);
+            let problem = &as_read(&plan.operands, rung, &bound, &part.problem);
+            let setting = setting(op::pass_switches(rung, pass), |question| op.switch(problem, question));
+            let blocks = pass.grid.blocks(&setting, extent, element, multiprocessors);
+            if number == 0 {
+                first_pass_blocks = blocks.iter().product();
+            }
+            let params = |origin| op.params(problem, Place { origin, first_pass_blocks });
+            let params_bytes = params([0; 3]).len() as u32;
+            let program = op::program(op, rung, pass, problem.element, &setting, params_bytes, inputs);
+            let kernel = self.kernel(&program).await?;
             if plan.operands.output.is_empty() {
                 continue;
             }
             let maps = &program.cuda_needs.tensor_maps;
             let tensor_maps = match device.language() {
-                Language::Cuda => tensor_maps(&plan.operands, &plan.label, maps, &bound)?,
+                Language::Cuda => tensor_maps(&plan.operands, rung, &plan.label, maps, &bound)?,
                 Language::Wgsl => Vec::new(),
             };
-            for (origin, grid) in split_grid(*grid, device.limits.grid) {
+            for (origin, grid) in split_grid(blocks, device.limits.grid, pass.grid.together(&setting)) {
                 plan.recipes.push(Recipe {
                     kernel: Arc::clone(&kernel),
                     operands: bound.clone(),
                     windows: part.windows.clone(),
-                    params: op.params(problem, Place { origin, first_pass_blocks }),
+                    params: params(origin),
                     tensor_maps: tensor_maps.clone(),
                     grid,
                     exact,
@@ -236,17 +245,41 @@ impl<B: Backend> Session<B> {
     }
 }
 
+/// The form in which a workspace has an input.
+fn form(rung: &Rung, operand: Operand) -> Option<Matrices> {
+    let (Operand::WorkspaceIn(index) | Operand::WorkspaceOut(index)) = operand else { return None };
+    match rung.workspace.get(index) {
+        Some(Workspace::Matrices(form)) => Some(*form),
+        _ => None,
+    }
+}
+
+/// The problem of a pass: operands of which it reads a copy lie as the copy does.
+fn as_read(operands: &Operands, rung: &Rung, bound: &[Operand], problem: &Problem) -> Problem {
+    let read = bound.iter().filter(|operand| !operand.is_written()).filter_map(|operand| form(rung, *operand));
+    let whole = read.filter(|form| form.parts == 1 && form.element.is_none());
+    whole.fold(problem.clone(), |problem, form| problem.with_layout(form.input, operands.again(form).0.layout))
+}
+
 /// The tensor maps of a kernel that is bound to these operands.
-fn tensor_maps(operands: &Operands, label: &str, rows: &[TensorMapRow], bound: &[Operand]) -> Result<Vec<TensorMap>> {
+fn tensor_maps(
+    operands: &Operands,
+    rung: &Rung,
+    label: &str,
+    rows: &[TensorMapRow],
+    bound: &[Operand],
+) -> Result<Vec<TensorMap>> {
+    /// What a map's strides are multiples of, in bytes.
+    const STEP: u64 = 16;
     let mut maps = Vec::new();
     for row in rows {
         let Some(binding) = bound.iter().position(|o| *o == row.operand) else { continue };
-        let (shape, element) = operands.of(row.operand);
+        let (shape, element) = form(rung, row.operand).map_or(operands.of(row.operand), |form| operands.again(form));
         // A single matrix's stride is never used, but must be a valid one.
         let stride = if shape.batch > 1 { shape.batch_stride() } else { shape.rows * shape.leading_dimension() };
         let strides = [shape.leading_dimension(), stride].map(|s| s * element.size());
         let offset = shape.layout.offset * element.size();
-        if strides.iter().chain([&offset]).any(|bytes| !bytes.is_multiple_of(16)) {
+        if strides.iter().chain([&offset]).any(|bytes| !bytes.is_multiple_of(STEP)) {
             return Err(Error::unsupported(
                 label,
                 format!(
@@ -260,22 +293,26 @@ fn tensor_maps(operands: &Operands, label: &str, rows: &[TensorMapRow], bound: &
             binding,
             offset,
             element,
-            dims: [shape.cols, shape.rows, shape.batch],
-            strides,
+            // A map has no empty dimension; a kernel that has nothing to read reads nothing of it.
+            dims: [shape.cols, shape.rows, shape.batch].map(|count| count.max(1)),
+            strides: strides.map(|bytes| bytes.max(STEP)),
             block: [row.block[0], row.block[1], 1],
             swizzle: row.swizzle,
+            tf32: row.tf32,
         });
     }
     Ok(maps)
 }
 
 /// Cuts a grid into launches within a device's limits, as evenly as possible (a last launch of one
-/// block would cost a whole latency). The origin of each is the index of its first block.
-fn split_grid(grid: [u64; 3], limits: [u32; 3]) -> Vec<([u32; 3], [u32; 3])> {
+/// block would cost a whole latency), which do not part `together` blocks along x. The origin of each
+/// is the index of its first block.
+fn split_grid(grid: [u64; 3], limits: [u32; 3], together: u32) -> Vec<([u32; 3], [u32; 3])> {
     let parts = |axis: usize| -> Vec<(u32, u32)> {
-        let (all, limit) = (grid[axis], u64::from(limits[axis].max(1)));
+        let unit = if axis == 0 { u64::from(together.max(1)) } else { 1 };
+        let (all, limit) = (grid[axis], (u64::from(limits[axis]) / unit * unit).max(unit));
         let count = all.div_ceil(limit).max(1);
-        let size = all.div_ceil(count);
+        let size = all.div_ceil(count).next_multiple_of(unit);
         (0..count).map(|i| ((i * size) as u32, (size.min(all - i * size)) as u32)).filter(|p| p.1 > 0).collect()
     };
     let mut launches = Vec::new();
@@ -302,17 +339,26 @@ mod tests {
 
     #[test]
     fn a_grid_beyond_the_limit_is_cut_evenly() {
-        let launches = split_grid([65_536, 3, 1], [65_535; 3]);
+        let launches = split_grid([65_536, 3, 1], [65_535; 3], 1);
         assert_eq!(launches, [([0, 0, 0], [32_768, 3, 1]), ([32_768, 0, 0], [32_768, 3, 1])]);
     }
 
     #[test]
     fn every_block_is_launched_once() {
         for all in [1u64, 7, 8, 9, 100] {
-            let launches = split_grid([all, 1, 1], [8, 8, 8]);
+            let launches = split_grid([all, 1, 1], [8, 8, 8], 1);
             let total: u64 = launches.iter().map(|(_, g)| u64::from(g[0])).sum();
             assert_eq!(total, all);
             assert!(launches.windows(2).all(|w| w[0].0[0] + w[0].1[0] == w[1].0[0]));
         }
+    }
+
+    #[test]
+    fn a_cluster_is_never_parted() {
+        let launches = split_grid([18, 1, 1], [8, 8, 8], 3);
+        assert_eq!(
+            launches.iter().map(|(first, grid)| (first[0], grid[0])).collect::<Vec<_>>(),
+            [(0, 6), (6, 6), (12, 6)]
+        );
     }
 }

@@ -10,7 +10,7 @@ use crate::rung::{Library, Program};
 use std::ffi::{c_int, c_void};
 
 /// `cublasGemmEx`, or its form for batches. Bindings a, b, c. Constants: `TRANSPOSE_A`, `TRANSPOSE_B`,
-/// `COMPUTE` (see [`compute`](super::compute)), and `OUTPUT_BYTES` 4 where 16-bit operands give f32.
+/// `COMPUTE` (see [`compute`](super::compute)), and `OUTPUT_F32` 1 where 16-bit operands give f32.
 pub(crate) const GEMM: Library = Library { name: "cuBLAS", prepare: |program| Ok(Box::new(Gemm::new(program)?)) };
 
 /// What a product is made of, whatever its size.
@@ -37,7 +37,7 @@ impl Kind {
             other => return Err(Error::unsupported(program.label.as_str(), format!("no row for {other}"))),
         };
         let size = program.element.size();
-        let wide = constant(program, "OUTPUT_BYTES") == 4;
+        let wide = constant(program, "OUTPUT_F32") == 1;
         let scale = if program.element == Element::F64 { data_type::R_64F } else { data_type::R_32F };
         Ok(Kind {
             transposed: ["TRANSPOSE_B", "TRANSPOSE_A"].map(|name| constant(program, name) == 1),

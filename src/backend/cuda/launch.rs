@@ -133,7 +133,7 @@ fn encode(context: &Context, map: &TensorMap, address: Option<u64>, label: &str)
         128 => 3,
         other => return Err(problem(format!("a swizzle of {other} bytes (0, 32, 64 and 128 exist)"))),
     };
-    let data_type = data_type(map.element).ok_or_else(|| problem(format!("no tensor maps of {}", map.element)))?;
+    let data_type = data_type(map).ok_or_else(|| problem(format!("no tensor maps of {}", map.element)))?;
     let steps = [1u32; TENSOR_RANK as usize];
     let mut encoded = EncodedMap([0; 16]);
     // SAFETY: the target is a map of the documented size and alignment, the arrays have `TENSOR_RANK`
@@ -161,9 +161,10 @@ fn encode(context: &Context, map: &TensorMap, address: Option<u64>, label: &str)
     Ok(encoded)
 }
 
-const fn data_type(element: Element) -> Option<sys::CUtensorMapDataType> {
+const fn data_type(map: &TensorMap) -> Option<sys::CUtensorMapDataType> {
     use sys::CUtensorMapDataType::*;
-    Some(match element {
+    Some(match map.element {
+        Element::F32 if map.tf32 => CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
         Element::F32 => CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
         Element::F64 => CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
         Element::F16 => CU_TENSOR_MAP_DATA_TYPE_FLOAT16,

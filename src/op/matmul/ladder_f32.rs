@@ -229,6 +229,7 @@ fn boxes(block_m: u32, block_n: u32) -> Vec<TensorMapRow> {
         block: [side, 32],
         swizzle: 0,
         when: Some((switch, 1)),
+        tf32: false,
     };
     vec![row(0, block_m, "TMA_A"), row(1, block_n, "TMA_B")]
 }

@@ -1,0 +1,436 @@
+//! The ladder of products on matrix units in CUDA: f16 and bf16, TF32, and f32 results from shorter parts.
+//!
+//! No rung has a WGSL twin under its name: what WGSL can say of matrix units is in rungs of its own.
+
+use super::ladder_f32::transposes;
+use crate::element::Element;
+use crate::problem::Precision;
+use crate::rung::{
+    Accepts, Arch, CudaNeeds, Grid, Matrices, Need, Operand, Pass, PassKernel, Rung, Source, Switch, TensorMapRow,
+    Workspace, rung,
+};
+use std::borrow::Cow;
+
+const NO_WGSL: &str = "WGSL reaches matrix units only through its cooperative matrices";
+
+/// The rungs, from the first to the top, for 16-bit elements, for TF32, and for split f32.
+pub(super) fn rungs() -> Vec<Rung> {
+    let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
+    rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
+    rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 6)]);
+    rungs.extend([copied_ldmatrix(), copied_persistent()]);
+    rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
+    rungs.extend([split_products("f16", Precision::SplitF16), split_products("bf16", Precision::SplitBf16)]);
+    rungs
+}
+
+/// Which 16-bit type the inputs have, and whether the output is f32.
+fn types() -> Vec<Switch> {
+    vec![Switch::new("BF16", &[1, 0][..]), Switch::new("OUTPUT_F32", &[0, 1][..])]
+}
+
+fn types_and_layouts() -> Vec<Switch> {
+    types().into_iter().chain(transposes()).collect()
+}
+
+fn need(fact: &'static str, value: u32, because: &'static str) -> Need {
+    Need { language: None, fact: fact.into(), value, because: because.into() }
+}
+
+const ROWS_ALIGNED: &str =
+    "the rows of a and b must start at multiples of 16 bytes; the rung's @copied form takes others";
+
+/// What kernels ask whose copies are of 16 bytes.
+fn aligned_inputs() -> Vec<Need> {
+    vec![need("VECTOR_A", 1, ROWS_ALIGNED), need("VECTOR_B", 1, ROWS_ALIGNED)]
+}
+
+/// What kernels ask that have no loop for an empty sum.
+fn filled_inputs() -> Vec<Need> {
+    vec![need("TMA_A", 1, ROWS_ALIGNED), need("TMA_B", 1, ROWS_ALIGNED)]
+}
+
+/// Elements along a line of a swizzled box: 128 bytes of them.
+const LINE_16: u32 = 64;
+const LINE_32: u32 = 32;
+const SWIZZLE: u32 = 128;
+const LINE_BYTES: u32 = 128;
+/// What the kernels align their first stage to.
+const ALIGNMENT: u32 = 1024;
+/// Two barriers of a stage.
+const BARRIER_BYTES: u32 = 16;
+
+/// Bytes of a ring of stages of a line's width along k.
+const fn ring(stages: u32, block_m: u32, block_n: u32) -> u32 {
+    ALIGNMENT + stages * ((block_m + block_n) * LINE_BYTES + BARRIER_BYTES)
+}
+
+const fn map(operand: Operand, block: [u32; 2], when: Option<(&'static str, u32)>) -> TensorMapRow {
+    TensorMapRow { operand, block, swizzle: SWIZZLE, when, tf32: false }
+}
+
+/// The maps of both operands: along k a line of the whole tile, else square boxes.
+fn input_maps(operands: [Operand; 2], block_m: u32, block_n: u32) -> Vec<TensorMapRow> {
+    let [a, b] = operands;
+    vec![
+        map(a, [LINE_16, block_m], Some(("TRANSPOSE_A", 0))),
+        map(a, [LINE_16, LINE_16], Some(("TRANSPOSE_A", 1))),
+        map(b, [LINE_16, block_n], Some(("TRANSPOSE_B", 1))),
+        map(b, [LINE_16, LINE_16], Some(("TRANSPOSE_B", 0))),
+    ]
+}
+
+const INPUTS: [Operand; 2] = [Operand::Input(0), Operand::Input(1)];
+/// Copies of both operands.
+const COPIES: [Operand; 2] = [Operand::WorkspaceIn(0), Operand::WorkspaceIn(1)];
+
+fn cuda_needs(arch: Arch, dynamic_shared: u32, tensor_maps: Vec<TensorMapRow>) -> CudaNeeds {
+    CudaNeeds { arch, dynamic_shared, tensor_maps: tensor_maps.into() }
+}
+
+fn sixteen(rung: Rung) -> Rung {
+    Rung { element_sizes: (&[2]).into(), wgsl: Source::Absent { because: NO_WGSL.into() }, ..rung }
+}
+
+fn tensor_core() -> Rung {
+    sixteen(rung!("matmul", "tensor_core", no wgsl "", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
+        idea: "Tensor cores multiply: a warp hands over 16 x 16 and 16 x 8 elements at a time.".into(),
+        because: "One instruction does what 64 multiply-adds of a warp did, and 16-bit elements halve the traffic.".into(),
+        accepts: Accepts { leading_dimension: true, offset: true, scaling: true, ..Accepts::PACKED },
+        needs: aligned_inputs().into(),
+        switches: types().into(),
+        cuda_needs: cuda_needs(Arch::Compute80, 0, Vec::new()),
+    }))
+}
+
+fn ldmatrix_pipelined() -> Rung {
+    const STAGES: u32 = 3;
+    const BLOCK_K: u32 = 64;
+    sixteen(
+        rung!("matmul", "ldmatrix_pipelined", no wgsl "", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
+            idea: "Asynchronous copies fill a ring of stages; ldmatrix hands four 8 x 8 blocks to a warp at once.".into(),
+            because: "The latency of memory passes during the products, and shared memory is read in whole wavefronts.".into(),
+            accepts: Accepts::ALL,
+            needs: aligned_inputs().into(),
+            constants: vec![("BLOCK_K", BLOCK_K), ("STAGES", STAGES)].into(),
+            switches: types_and_layouts().into(),
+            cuda_needs: cuda_needs(Arch::Compute80, STAGES * (128 + 128) * BLOCK_K * 2, Vec::new()),
+        }),
+    )
+}
+
+fn wgmma() -> Rung {
+    sixteen(rung!("matmul", "wgmma", no wgsl "", block [128, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
+        idea: "Four warps multiply together, straight from shared memory, which bulk copies fill.".into(),
+        because: "No operand passes through registers; tensor cores reach their full rate only so.".into(),
+        accepts: Accepts { transposed: false, ..Accepts::ALL },
+        needs: filled_inputs().into(),
+        switches: fixed_layout().into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, 0, input_maps(INPUTS, 128, 128)),
+    }))
+}
+
+/// The types of a kernel that takes operands as they lie; the rungs above it take the other layouts.
+fn fixed_layout() -> Vec<Switch> {
+    types().into_iter().chain(["TRANSPOSE_A", "TRANSPOSE_B"].map(|name| Switch::new(name, &[0][..]))).collect()
+}
+
+fn warp_specialised() -> Rung {
+    sixteen(rung!("matmul", "warp_specialised", no wgsl "", block [384, 1, 1], Grid::Tiles { x: 256, y: 128 }, {
+        idea: "One warp keeps a ring of stages filled; two groups of four warps only multiply.".into(),
+        because: "Copies run ahead without stopping the products, and a larger tile reads less.".into(),
+        accepts: Accepts { transposed: false, ..Accepts::ALL },
+        needs: filled_inputs().into(),
+        switches: fixed_layout().into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256), input_maps(INPUTS, 128, 256)),
+    }))
+}
+
+/// Blocks of `persistent` that share a tile of b.
+const PAIR: u32 = 2;
+const PERSISTENT: Grid = Grid::PersistentClusters { cluster: PAIR, x: 256, y: 128 * PAIR };
+
+fn persistent() -> Rung {
+    sixteen(rung!("matmul", "persistent", no wgsl "", block [384, 1, 1], PERSISTENT, {
+        idea: "Blocks stay and take tile after tile; two neighbours share what they read of b.".into(),
+        because: "The next tile's copies begin while this one ends, and half of b's copies are saved.".into(),
+        accepts: Accepts::ALL,
+        needs: aligned_inputs().into(),
+        switches: types_and_layouts().into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256), input_maps(INPUTS, 128, 256 / PAIR)),
+    }))
+}
+
+/// Bytes of a warp's buffer on the way out.
+const STORE_BYTES: u32 = 2048;
+/// Buffers of a warp.
+const STORE_BUFFERS: u32 = 2;
+/// Warps that multiply.
+const CONSUMER_WARPS: u32 = 8;
+const STORES: u32 = CONSUMER_WARPS * STORE_BUFFERS * STORE_BYTES;
+/// Rows of C in a box of a bulk store.
+const STORE_ROWS: u32 = 16;
+
+const C_ALIGNED: &str = "the rows of c must start at multiples of 16 bytes; persistent takes others";
+
+fn async_store(variant: &'static str, block_n: u32, stages: u32) -> Rung {
+    let mut maps = input_maps(INPUTS, 128, block_n);
+    maps.push(map(Operand::Output(0), [LINE_16, STORE_ROWS], Some(("OUTPUT_F32", 0))));
+    maps.push(map(Operand::Output(0), [LINE_32, STORE_ROWS], Some(("OUTPUT_F32", 1))));
+    let mut rung = sixteen(rung!("matmul", "async_store", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
+        variant: variant.into(),
+        idea: "C leaves through shared memory by bulk stores.".into(),
+        because: "Stores are whole lines and run beside the next tile's products; smaller tiles fill the machine for smaller C.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("BLOCK_N", block_n), ("STAGES", stages), ("CLUSTER", 1)].into(),
+        switches: types_and_layouts().into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(stages, 128, block_n) + STORES, maps),
+    }));
+    rung.needs = aligned_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).collect();
+    rung.passes = vec![Pass::new([384, 1, 1], Grid::PersistentClusters { cluster: 1, x: block_n, y: 128 })].into();
+    rung
+}
+
+fn split_k(variant: &'static str, consumers: u32, block_n: u32, stages: u32) -> Rung {
+    const SPLIT: u32 = 2;
+    let (block_m, threads) = (consumers * 64, (consumers + 1) * 128);
+    let registers = if consumers == 3 { [32, 160] } else { [24, 240] };
+    let mut rung = sixteen(rung!("matmul", "split_k", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
+        variant: variant.into(),
+        idea: "The blocks of a cluster divide the k of one tile and add their sums in each other's shared memory.".into(),
+        because: "Few tiles with a long k fill the machine, without a workspace and with the same bits every time.".into(),
+        accepts: Accepts::ALL,
+        needs: filled_inputs().into(),
+        constants: vec![
+            ("CONSUMERS", consumers), ("BLOCK_N", block_n), ("STAGES", stages), ("SPLIT", SPLIT),
+            ("PRODUCER_REGISTERS", registers[0]), ("CONSUMER_REGISTERS", registers[1]),
+        ].into(),
+        switches: types_and_layouts().into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(stages, block_m, block_n), input_maps(INPUTS, block_m, block_n)),
+    }));
+    let grid = Grid::TileClusters { cluster: SPLIT, x: block_n, y: block_m };
+    rung.passes = vec![Pass::new([threads, 1, 1], grid)].into();
+    rung
+}
+
+/// Blocks of a pass over an operand: each takes several turns.
+const OPERAND_BLOCKS: Grid = Grid::Fixed { blocks: 1056 };
+
+/// The pass that copies an operand to the workspace of its number.
+fn copy(operand: usize, turn: Switch) -> Pass {
+    let stored = Switch::new("TRANSPOSED", &[0, 1][..]).asking(["TRANSPOSE_A", "TRANSPOSE_B"][operand]);
+    Pass {
+        suffix: ["copy_a", "copy_b"][operand].into(),
+        bindings: Some(vec![Operand::Input(operand), Operand::WorkspaceOut(operand)].into()),
+        dynamic_shared: Some(0),
+        kernel: Some(PassKernel {
+            name: "copy_operand".into(),
+            cuda: Source::Text(Cow::Borrowed(rung!(@cuda "matmul", "copy_operand"))),
+            arch: Arch::Compute70,
+            wgsl: Source::Absent { because: NO_WGSL.into() },
+            constants: vec![("OPERAND", operand as u32)].into(),
+            switches: vec![stored, turn].into(),
+        }),
+        ..Pass::new([32, 8, 1], OPERAND_BLOCKS)
+    }
+}
+
+/// A copy that is stored as its operand is.
+fn as_it_lies() -> Switch {
+    Switch::new("TURN", &[0][..])
+}
+
+fn matrices(input: usize, turned_as: Option<usize>) -> Workspace {
+    Workspace::Matrices(Matrices { input, element: None, parts: 1, turned_as })
+}
+
+/// A rung that copies both operands and then is the one given, compiled as that is.
+fn copied(rung: Rung, turn_b: Switch, b_as: Option<usize>, maps: Vec<TensorMapRow>) -> Rung {
+    let kernel = PassKernel {
+        name: rung.name.clone(),
+        cuda: rung.cuda.clone(),
+        arch: rung.cuda_needs.arch,
+        wgsl: rung.wgsl.clone(),
+        constants: rung.constants.clone(),
+        switches: rung.switches.clone(),
+    };
+    let product = Pass {
+        bindings: Some(vec![COPIES[0], COPIES[1], Operand::Output(0)].into()),
+        kernel: Some(kernel),
+        ..rung.passes[0].clone()
+    };
+    Rung {
+        variant: "copied".into(),
+        idea: "Operands whose rows start anywhere are copied to where they do not.".into(),
+        because: "A copy costs a share of m or n of the product; slow loads would cost all of it.".into(),
+        accepts: Accepts::ALL,
+        needs: (&[]).into(),
+        passes: vec![copy(0, as_it_lies()), copy(1, turn_b), product].into(),
+        workspace: vec![matrices(0, None), matrices(1, b_as)].into(),
+        cuda_needs: CudaNeeds { tensor_maps: maps.into(), ..rung.cuda_needs },
+        ..rung
+    }
+}
+
+fn copied_ldmatrix() -> Rung {
+    copied(ldmatrix_pipelined(), as_it_lies(), None, Vec::new())
+}
+
+fn copied_persistent() -> Rung {
+    copied(persistent(), as_it_lies(), None, input_maps(COPIES, 128, 256 / PAIR))
+}
+
+fn tf32(rung: Rung) -> Rung {
+    Rung {
+        precisions: (&[Precision::Tf32]).into(),
+        wgsl: Source::Absent { because: NO_WGSL.into() },
+        wgsl_element_sizes: (&[]).into(),
+        ..rung
+    }
+}
+
+const fn tf32_map(operand: Operand, rows: u32, when: Option<(&'static str, u32)>) -> TensorMapRow {
+    TensorMapRow { tf32: true, ..map(operand, [LINE_32, rows], when) }
+}
+
+fn tf32_async_store() -> Rung {
+    const ALONG_K: &str = "this rung takes operands that both run along k (NT)";
+    let mut rung = tf32(rung!("matmul", "async_store", no wgsl "", block [384, 1, 1], PERSISTENT, {
+        variant: "tf32".into(),
+        idea: "The same for f32 that bulk copies round to TF32.".into(),
+        because: "TF32 keeps the range of f32 and runs at half the rate of 16 bits: eight times that of f32.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("TF32", 1), ("OUTPUT_F32", 1), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 1), ("CLUSTER", PAIR)].into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256) + STORES, vec![
+            tf32_map(INPUTS[0], 128, None),
+            tf32_map(INPUTS[1], 256 / PAIR, None),
+            map(Operand::Output(0), [LINE_32, STORE_ROWS], None),
+        ]),
+    }));
+    let layout = [need("TRANSPOSE_A", 0, ALONG_K), need("TRANSPOSE_B", 1, ALONG_K)];
+    rung.needs = aligned_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).chain(layout).collect();
+    rung
+}
+
+/// The tile of a cluster lies along the operand that goes through registers.
+static REGISTER_OPERAND: &[(&[(&str, u32)], Grid)] = &[
+    (&[("TRANSPOSE_A", 0)], Grid::PersistentClusters { cluster: PAIR, x: 128 * PAIR, y: 256 }),
+    (&[("TRANSPOSE_A", 1)], Grid::PersistentClusters { cluster: PAIR, x: 256, y: 128 * PAIR }),
+];
+
+/// The maps of `register_operand`: boxes of the operand that goes through registers, lines of the other.
+fn register_maps([a, b]: [Operand; 2]) -> Vec<TensorMapRow> {
+    vec![
+        tf32_map(a, 256 / PAIR, Some(("TRANSPOSE_A", 0))),
+        tf32_map(a, LINE_32, Some(("TRANSPOSE_A", 1))),
+        tf32_map(b, LINE_32, Some(("TRANSPOSE_A", 0))),
+        tf32_map(b, 256 / PAIR, Some(("TRANSPOSE_A", 1))),
+    ]
+}
+
+fn register_operand() -> Rung {
+    const ONE_ALONG_K: &str = "this rung takes operands of which one runs along k (NN and TT)";
+    let mut rung =
+        tf32(rung!("matmul", "register_operand", no wgsl "", block [384, 1, 1], Grid::BySwitch(REGISTER_OPERAND), {
+            idea: "The operand that does not run along k goes through registers.".into(),
+            because: "TF32 products read shared memory only along k; registers take any order.".into(),
+            accepts: Accepts::ALL,
+            switches: vec![Switch::new("TRANSPOSE_A", &[0, 1][..]).with(&["TRANSPOSE_B"])].into(),
+            cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256), register_maps(INPUTS)),
+        }));
+    rung.needs = aligned_inputs().into_iter().chain([need("SAME_LAYOUT", 1, ONE_ALONG_K)]).collect();
+    rung
+}
+
+/// Any layout and alignment: b is stored transposed where a is.
+fn copied_register_operand() -> Rung {
+    let turn = Switch::new("TURN", &[0, 1][..]).asking("MIXED_LAYOUT");
+    copied(register_operand(), turn, Some(0), register_maps(COPIES))
+}
+
+/// Words of the pass that finds the scale, one for each of its blocks.
+const SCALE_BLOCKS: u32 = 264;
+
+/// Workspaces of a split product: for a and for b the scale's words, its inverse, and the parts.
+const WORDS: [usize; 2] = [0, 1];
+const INVERSE: [usize; 2] = [2, 3];
+const PARTS: [usize; 2] = [4, 5];
+
+/// A pass over one operand before the products.
+fn split_pass(
+    name: &'static str,
+    text: &'static str,
+    operand: usize,
+    bf16: Option<u32>,
+    bindings: Vec<Operand>,
+) -> Pass {
+    let constants = [("OPERAND", operand as u32)].into_iter().chain(bf16.map(|bf16| ("BF16", bf16)));
+    let blocks = if bf16.is_some() { OPERAND_BLOCKS } else { Grid::Fixed { blocks: SCALE_BLOCKS } };
+    // One of them is not the operand's and makes no difference.
+    let stored = [["TRANSPOSE_A"], ["TRANSPOSE_B"]][operand].map(|name| Switch::new(name, &[0, 1][..]));
+    Pass {
+        suffix: format!("{name}_{}", ["a", "b"][operand]).into(),
+        bindings: Some(bindings.into()),
+        dynamic_shared: Some(0),
+        kernel: Some(PassKernel {
+            name: name.into(),
+            cuda: Source::Text(Cow::Borrowed(text)),
+            arch: Arch::Compute80,
+            wgsl: Source::Absent { because: NO_WGSL.into() },
+            constants: constants.collect(),
+            switches: stored.to_vec().into(),
+        }),
+        ..Pass::new([256, 1, 1], blocks)
+    }
+}
+
+fn scale(operand: usize) -> Pass {
+    let bindings = vec![Operand::Input(operand), Operand::WorkspaceOut(WORDS[operand])];
+    split_pass("split_scale", rung!(@cuda "matmul", "split_scale"), operand, None, bindings)
+}
+
+fn split(operand: usize, bf16: u32) -> Pass {
+    let bindings = vec![
+        Operand::Input(operand),
+        Operand::WorkspaceOut(PARTS[operand]),
+        Operand::WorkspaceIn(WORDS[operand]),
+        Operand::WorkspaceOut(INVERSE[operand]),
+    ];
+    split_pass("split_operand", rung!(@cuda "matmul", "split_operand"), operand, Some(bf16), bindings)
+}
+
+fn split_products(variant: &'static str, precision: Precision) -> Rung {
+    const BLOCK_N: u32 = 128;
+    const STAGES: u32 = 2;
+    let (bf16, parts, element) =
+        if precision == Precision::SplitBf16 { (1, 3, Element::Bf16) } else { (0, 2, Element::F16) };
+    let mut passes = Vec::new();
+    if precision == Precision::SplitF16 {
+        passes.extend([scale(0), scale(1)]);
+    }
+    passes.extend([split(0, bf16), split(1, bf16)]);
+    let products = Grid::PersistentClusters { cluster: PAIR, x: BLOCK_N, y: 128 * PAIR };
+    let read = INVERSE.into_iter().chain(PARTS).map(Operand::WorkspaceIn);
+    let bindings: Vec<Operand> = read.chain([Operand::Output(0)]).collect();
+    passes.push(Pass { bindings: Some(bindings.into()), ..Pass::new([384, 1, 1], products) });
+    let form = |input| Workspace::Matrices(Matrices { input, element: Some(element), parts, turned_as: None });
+    let words = Workspace::Bytes(SCALE_BLOCKS * 4);
+    let inverse = Workspace::Bytes(4);
+    let mut rung = rung!("matmul", "split_products", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
+        variant: variant.into(),
+        idea: "f32 elements are sums of shorter parts, whose products that matter are all computed, the smallest first.".into(),
+        because: "Three or six products at the rate of 16 bits take less time than one of f32, and sums that keep what rounding takes are as exact.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("BF16", bf16)].into(),
+        switches: transposes().into(),
+    });
+    rung.precisions = vec![precision].into();
+    rung.wgsl = Source::Absent { because: NO_WGSL.into() };
+    rung.wgsl_element_sizes = (&[]).into();
+    rung.passes = passes.into();
+    rung.workspace = vec![words, words, inverse, inverse, form(0), form(1)].into();
+    let maps = PARTS.map(|index| map(Operand::WorkspaceIn(index), [LINE_16, LINE_16], None)).to_vec();
+    let shared = ALIGNMENT + STAGES * (parts * (128 + BLOCK_N) * LINE_BYTES + BARRIER_BYTES);
+    rung.cuda_needs = cuda_needs(Arch::Sm90a, shared, maps);
+    rung
+}

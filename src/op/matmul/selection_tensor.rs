@@ -1,0 +1,107 @@
+//! Which kernel of the matrix units to take where nobody asks for one.
+//!
+//! Measured on one H200: five square sizes and three shapes of few tiles (`docs/kernels/matmul-tensor-cores.md`). The
+//! first line that fits and whose rung takes the problem wins; the last ones take everything.
+
+use super::{LADDER, Matmul};
+use crate::backend::Device;
+use crate::element::Element;
+use crate::op::runs;
+use crate::problem::{Precision, Problem};
+use crate::rung::Rung;
+
+/// Tiles below which half of an H200's multiprocessors would be idle.
+const FEW_TILES: u64 = 66;
+/// The least k that is worth dividing.
+const LONG_K: u64 = 4096;
+
+/// Tiles of C.
+fn tiles(problem: &Problem, rows: u64, cols: u64) -> u64 {
+    problem.dim(0).div_ceil(rows) * problem.dim(1).div_ceil(cols) * problem.batch
+}
+
+/// Elements that tiles of this size compute, those outside C among them.
+fn computed(problem: &Problem, rows: u64, cols: u64) -> u64 {
+    tiles(problem, rows, cols) * rows * cols
+}
+
+/// The candidates for a problem, the likeliest first.
+fn candidates(problem: &Problem) -> Vec<&'static str> {
+    match problem.precision {
+        Precision::Tf32 => return vec!["async_store@tf32", "register_operand", "register_operand@copied"],
+        Precision::SplitF16 => return vec!["split_products@f16"],
+        Precision::SplitBf16 => return vec!["split_products@bf16"],
+        Precision::Full if problem.element == Element::F32 => return Vec::new(),
+        Precision::Full => {}
+    }
+    let mut names = Vec::new();
+    if tiles(problem, 128, 256) < FEW_TILES && problem.dim(2) >= LONG_K {
+        names.push(match problem.dim(0) {
+            0..=128 => "split_k@128x128",
+            _ if computed(problem, 192, 192) < computed(problem, 128, 256) => "split_k@192x192",
+            _ => "split_k@128x256",
+        });
+    }
+    // Smaller tiles where larger ones are too few for the machine.
+    names.push(match tiles(problem, 128, 256) {
+        0..=48 => "async_store@64",
+        _ => "async_store",
+    });
+    names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
+    names
+}
+
+/// The rung for a problem of 16 bits, or of f32 in another precision than its own.
+pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung> {
+    candidates(problem)
+        .into_iter()
+        .filter_map(|name| LADDER.iter().find(|rung| rung.id() == name))
+        .find(|rung| runs(&Matmul, rung, device, problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Layout;
+
+    fn first(problem: &Problem) -> &'static str {
+        candidates(problem)[0]
+    }
+
+    #[test]
+    fn every_candidate_is_a_rung() {
+        for &precision in Precision::ALL {
+            for element in [Element::F32, Element::F16, Element::Bf16] {
+                for dims in [[64, 64, 64], [128, 7168, 16384], [576, 4096, 7168], [4096, 512, 32768], [8192; 3]] {
+                    for name in candidates(&Problem::new(element, dims).with_precision(precision)) {
+                        assert!(LADDER.iter().any(|rung| rung.id() == name), "{name}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_tiles_with_a_long_k_are_divided() {
+        let of = |dims: [u64; 3]| first(&Problem::new(Element::Bf16, dims));
+        assert_eq!(of([4096, 512, 32768]), "split_k@128x256");
+        assert_eq!(of([576, 4096, 7168]), "split_k@192x192");
+        assert_eq!(of([128, 7168, 16384]), "split_k@128x128");
+        assert_eq!(of([1024, 1024, 1024]), "async_store@64");
+        assert_eq!(of([2048, 2048, 2048]), "async_store");
+        assert_eq!(of([8192, 8192, 8192]), "async_store");
+    }
+
+    #[test]
+    fn the_last_candidate_takes_rows_that_start_anywhere() {
+        let odd = |index| Layout { leading_dimension: Some(101), offset: index, ..Layout::default() };
+        let problem = (0..3).fold(Problem::new(Element::F16, [99, 99, 99]), |problem, i| {
+            problem.with_layout(i, odd(i as u64 + 1))
+        });
+        let takes = |name: &str| {
+            let rung = LADDER.iter().find(|rung| rung.id() == name);
+            rung.is_some_and(|rung| crate::op::accepts(&Matmul, rung, crate::rung::Language::Cuda, &problem).is_ok())
+        };
+        assert!(!takes("async_store") && takes("persistent@copied") && takes("ldmatrix_pipelined@copied"));
+    }
+}
