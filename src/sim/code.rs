@@ -329,6 +329,15 @@ pub enum Op {
     Subgroup {
         id: u32,
     },
+    CoopLoad {
+        id: u32,
+    },
+    CoopStore {
+        id: u32,
+    },
+    CoopMultiply {
+        id: u32,
+    },
     End,
 }
 
@@ -340,6 +349,9 @@ pub enum Class {
     F32,
     /// The same in f16.
     F16,
+    /// Products of cooperative matrices of f16, and of f32.
+    MatrixF16,
+    MatrixF32,
     /// Division, square root, exponentials, trigonometry.
     Special,
     /// Integer and boolean arithmetic, comparisons, selects.
@@ -369,7 +381,7 @@ pub struct Meta {
     pub span: Span,
     pub class: Class,
     /// Floating-point operations per active lane (a fused multiply-add is 2).
-    pub flops: u8,
+    pub flops: u16,
     /// Segment whose execution count is this operation's.
     pub segment: u32,
 }
@@ -419,6 +431,40 @@ pub struct MemOp {
     pub guards: (u32, u32),
     /// May other invocations write here (so that races are possible).
     pub tracked: bool,
+}
+
+/// A cooperative matrix on its way between memory and registers.
+#[derive(Debug, Clone)]
+pub struct Transfer {
+    /// Two neighbours per lane, by way of two registers of its own; the address is the matrix's.
+    pub mem: MemOp,
+    /// First byte and size of the variable; a buffer is known at run time.
+    pub bounds: Option<(u32, u32)>,
+    /// From one line to the next, in units of `unit` bytes.
+    pub stride: Reg,
+    pub unit: u32,
+    pub rows: u32,
+    pub columns: u32,
+    /// Whether a line of memory is a row.
+    pub row_major: bool,
+    /// Whether a lane holds neighbours of a column: a right operand.
+    pub by_columns: bool,
+    /// Two registers per block of 8 x 8 elements.
+    pub regs: Vec<Reg>,
+}
+
+/// A product of cooperative matrices and a sum.
+#[derive(Debug, Clone)]
+pub struct Product {
+    /// m, n, k.
+    pub shape: [u32; 3],
+    pub a: Vec<Reg>,
+    pub b: Vec<Reg>,
+    pub c: Vec<Reg>,
+    /// First of the result's registers.
+    pub d: Reg,
+    /// Round the sums to f16.
+    pub half: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ pub enum SimError {
     /// The module parses but breaks a rule of WGSL.
     #[error("line {line}: invalid shader: {message}")]
     Invalid { line: u32, message: String },
-    /// A construct that the simulator does not execute (64-bit types, textures, cooperative matrices, …).
+    /// A construct that the simulator does not execute (64-bit types, textures, …).
     #[error("line {line}: not supported by the simulator: {what}")]
     Unsupported { line: u32, what: String },
     /// No compute entry point of that name.

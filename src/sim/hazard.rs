@@ -48,6 +48,8 @@ pub enum HazardKind {
     UninitializedShared,
     /// A barrier that not all invocations of the workgroup reach.
     DivergentBarrier,
+    /// A cooperative matrix operation that not all lanes of a subgroup reach, or with several pointers.
+    PartialSubgroup,
     /// An integer divided by zero: WGSL gives the dividend (remainder: 0).
     DivisionByZero,
     /// The most negative integer divided by -1.
@@ -120,6 +122,9 @@ impl std::fmt::Display for Hazard {
             HazardKind::OutOfBounds { index, length } => write!(f, "index {index} out of range, length {length}")?,
             HazardKind::UninitializedShared => write!(f, "workgroup memory read before it is written")?,
             HazardKind::DivergentBarrier => write!(f, "barrier not reached by all invocations")?,
+            HazardKind::PartialSubgroup => {
+                write!(f, "cooperative operation not reached by the whole subgroup with one pointer and stride")?
+            }
             HazardKind::DivisionByZero => write!(f, "integer division by zero")?,
             HazardKind::DivisionOverflow => write!(f, "integer division overflow")?,
             HazardKind::IndexOverflow => write!(f, "index arithmetic wraps around")?,
@@ -151,6 +156,7 @@ pub(super) enum RawKind {
     OutOfBounds,
     Uninitialized,
     Divergent,
+    PartialSubgroup,
     DivisionByZero,
     DivisionOverflow,
     IndexOverflow,
@@ -235,6 +241,7 @@ impl Collector {
                     RawKind::OutOfBounds => HazardKind::OutOfBounds { index: e.index, length: e.length },
                     RawKind::Uninitialized => HazardKind::UninitializedShared,
                     RawKind::Divergent => HazardKind::DivergentBarrier,
+                    RawKind::PartialSubgroup => HazardKind::PartialSubgroup,
                     RawKind::DivisionByZero => HazardKind::DivisionByZero,
                     RawKind::DivisionOverflow => HazardKind::DivisionOverflow,
                     RawKind::IndexOverflow => HazardKind::IndexOverflow,

@@ -17,11 +17,14 @@ pub struct Flops {
     pub f16: u64,
     /// Divisions, square roots, exponentials and the like, one each.
     pub special: u64,
+    /// Of products of cooperative matrices of f16, and of f32.
+    pub matrix_f16: u64,
+    pub matrix_f32: u64,
 }
 
 impl Flops {
     pub fn total(&self) -> u64 {
-        self.f32 + self.f16 + self.special
+        self.f32 + self.f16 + self.special + self.matrix_f16 + self.matrix_f32
     }
 }
 
@@ -270,6 +273,8 @@ impl Profile {
                 match meta.class {
                     Class::F16 => c.flops.f16 += flops,
                     Class::Special => c.flops.special += flops,
+                    Class::MatrixF16 => c.flops.matrix_f16 += flops,
+                    Class::MatrixF32 => c.flops.matrix_f32 += flops,
                     _ => c.flops.f32 += flops,
                 }
                 if meta.class == Class::Barrier {

@@ -214,6 +214,11 @@ impl Program {
         self.code.uses_subgroups
     }
 
+    /// Does it use cooperative matrices, which need a machine with warps of 32 lanes.
+    pub fn uses_cooperative_matrices(&self) -> bool {
+        self.code.uses_cooperative
+    }
+
     /// The shader's text.
     pub fn source(&self) -> &str {
         self.source.text()
@@ -266,6 +271,10 @@ impl Program {
         };
         let threads = self.size.iter().map(|n| u64::from(*n)).product();
         limit("invocations of a workgroup", threads, u64::from(machine.threads_per_block))?;
+        if self.code.uses_cooperative && machine.warp as usize != super::code::LANES {
+            let what = format!("cooperative matrices on {}, whose warps have {} lanes", machine.name, machine.warp);
+            return Err(SimError::Unsupported { line: 0, what });
+        }
         limit("bytes of workgroup memory", u64::from(self.code.shared_bytes), u64::from(machine.shared_per_block))?;
         let groups = workgroups.iter().try_fold(1u64, |p, n| p.checked_mul(u64::from(*n))).unwrap_or(u64::MAX);
         limit("workgroups of one run", groups, u64::from(u32::MAX))

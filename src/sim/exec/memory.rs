@@ -176,9 +176,18 @@ impl Worker<'_> {
         if self.launch.counters {
             self.count(w, m, &address, false);
         }
+        let mut outside = 0;
+        if H && m.guards.0 != m.guards.1 {
+            outside = self.check_guards(w, m.guards, span, m.access);
+        }
+        self.read::<H>(w, m, span, &address, outside);
+    }
+
+    /// The load itself; lanes `outside` are not looked at for races.
+    #[inline]
+    pub(super) fn read<const H: bool>(&mut self, w: &mut Warp, m: &MemOp, span: Span, address: &Lanes, outside: u32) {
         if H {
-            let outside = if m.guards.0 == m.guards.1 { 0 } else { self.check_guards(w, m.guards, span, m.access) };
-            self.check_reads(w, m, span, &address, w.mask & !outside);
+            self.check_reads(w, m, span, address, w.mask & !outside);
         }
         let size = m.elem.bytes();
         for c in 0..u32::from(m.count) {
@@ -216,6 +225,12 @@ impl Worker<'_> {
         if H && m.guards.0 != m.guards.1 {
             outside = self.check_guards(w, m.guards, span, m.access);
         }
+        self.write::<H>(w, m, span, &address, outside);
+    }
+
+    /// The store itself; lanes `outside` are not looked at for races.
+    #[inline]
+    pub(super) fn write<const H: bool>(&mut self, w: &Warp, m: &MemOp, span: Span, address: &Lanes, outside: u32) {
         let size = m.elem.bytes();
         let launch = self.launch;
         for c in 0..u32::from(m.count) {

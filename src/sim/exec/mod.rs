@@ -1,5 +1,6 @@
 //! Runs compiled shaders: workgroups in parallel, the warps of one in turns between barriers.
 
+mod cooperative;
 pub mod lanes;
 mod memory;
 pub mod shadow;

@@ -300,6 +300,13 @@ impl Worker<'_> {
                         return Stop::Barrier;
                     }
                 }
+                Op::CoopLoad { id } => {
+                    self.transfer::<H>(w, &code.transfers[id as usize], code.meta[pc].span, true);
+                }
+                Op::CoopStore { id } => {
+                    self.transfer::<H>(w, &code.transfers[id as usize], code.meta[pc].span, false);
+                }
+                Op::CoopMultiply { id } => self.product::<H>(w, &code.products[id as usize], pc),
                 Op::Subgroup { id } => super::subgroup::run(w, &code.subgroups[id as usize]),
                 Op::End => {
                     w.pc = pc;
@@ -322,7 +329,7 @@ impl Worker<'_> {
     }
 
     #[cold]
-    fn check_nan(&mut self, w: &Warp, pc: usize, r: &Lanes, from: &[Reg]) {
+    pub(super) fn check_nan(&mut self, w: &Warp, pc: usize, r: &Lanes, from: &[Reg]) {
         let mut born = lanes::nan_lanes(r) & w.mask;
         for a in from {
             born &= !lanes::nan_lanes(w.r(*a));

@@ -31,7 +31,7 @@ impl<'a> Lowerer<'a> {
                     let Ok(end) = u32::try_from(end) else { return self.unsupported("workgroup memory over 4 GiB") };
                     self.code.shared_bytes = end;
                     self.code.shared_grain = self.code.shared_grain.min(grain(self.module, inner));
-                    self.code.shared.push(SharedVar { offset });
+                    self.code.shared.push(SharedVar { offset, bytes: end - offset });
                     Place::Mem {
                         space: Space::Workgroup,
                         offset,
@@ -90,7 +90,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Type that the pointer `h` points to, as (type, is it behind a handle).
-    fn pointee(&self, h: Handle<Expression>) -> Result<TypeInner, SimError> {
+    pub(super) fn pointee(&self, h: Handle<Expression>) -> Result<TypeInner, SimError> {
         let f = self.frame()?;
         let inner = f.info[h].ty.inner_with(&self.module.types);
         match *inner {
@@ -245,7 +245,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn mem_op(&mut self, place: &Place, leaf: Leaf, op: AccessOp, regs: [Reg; 4]) -> Result<(MemOp, Class), SimError> {
+    pub(super) fn mem_op(&mut self, place: &Place, leaf: Leaf, op: AccessOp, regs: [Reg; 4]) -> Result<(MemOp, Class), SimError> {
         let Place::Mem { space, offset, dynamic, checks, variable, uniform, tracked } = place else {
             return self.internal("not memory");
         };

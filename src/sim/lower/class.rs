@@ -42,7 +42,7 @@ pub fn rounds(f: Un) -> bool {
     )
 }
 
-pub fn bin_class(f: Bin, kind: Kind) -> (Class, u8) {
+pub fn bin_class(f: Bin, kind: Kind) -> (Class, u16) {
     use Bin::*;
     match f {
         AddF | SubF | MulF => (float_class(kind), 1),
@@ -54,7 +54,7 @@ pub fn bin_class(f: Bin, kind: Kind) -> (Class, u8) {
     }
 }
 
-pub fn un_class(f: Un, kind: Kind) -> (Class, u8) {
+pub fn un_class(f: Un, kind: Kind) -> (Class, u16) {
     use Un::*;
     match f {
         NegF | AbsF | SignF | Saturate | IsNan | IsInf => (float_class(kind), 0),

@@ -29,6 +29,7 @@ pub struct LengthInfo {
 #[derive(Debug, Clone)]
 pub struct SharedVar {
     pub offset: u32,
+    pub bytes: u32,
 }
 
 /// One place in the source that touches memory.
@@ -64,6 +65,8 @@ pub struct Code {
     pub guard_ranges: Vec<(u32, u32)>,
     pub overflows: Vec<OverflowOp>,
     pub subgroups: Vec<SubgroupOp>,
+    pub transfers: Vec<Transfer>,
+    pub products: Vec<Product>,
     pub cases: Vec<CaseOp>,
     /// Register contents fixed for a run, first at register `fixed_base`.
     pub fixed: Vec<Fixed>,
@@ -81,4 +84,6 @@ pub struct Code {
     /// A storage atomic whose result is used, or that does not commute: order shows in the result.
     pub ordered_atomics: bool,
     pub uses_subgroups: bool,
+    /// Cooperative matrices need warps of 32 lanes.
+    pub uses_cooperative: bool,
 }

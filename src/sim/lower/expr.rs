@@ -191,9 +191,8 @@ impl<'a> Lowerer<'a> {
                 }
                 _ => self.internal("arrayLength of something else than a buffer"),
             },
-            Expression::CooperativeLoad { .. } | Expression::CooperativeMultiplyAdd { .. } => {
-                self.unsupported("cooperative matrices")
-            }
+            Expression::CooperativeLoad { ref data, .. } => self.cooperative_load(h, data),
+            Expression::CooperativeMultiplyAdd { a, b, c } => self.cooperative_multiply_add(a, b, c),
             Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
                 self.unsupported("textures")
             }

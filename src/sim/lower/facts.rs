@@ -113,6 +113,11 @@ pub fn operands(e: &Expression, f: &mut dyn FnMut(Handle<Expression>)) {
             [arg1, arg2, arg3].into_iter().flatten().for_each(f);
         }
         Expression::ArrayLength(h) => f(h),
+        Expression::CooperativeLoad { ref data, .. } => {
+            f(data.pointer);
+            f(data.stride);
+        }
+        Expression::CooperativeMultiplyAdd { a, b, c } => [a, b, c].into_iter().for_each(f),
         _ => {}
     }
 }
@@ -144,6 +149,7 @@ pub fn statement_operands(s: &Statement, f: &mut dyn FnMut(Handle<Expression>)) 
             }
         }
         Statement::SubgroupCollectiveOperation { argument, .. } => f(argument),
+        Statement::CooperativeStore { target, ref data } => [target, data.pointer, data.stride].into_iter().for_each(f),
         _ => {}
     }
 }

@@ -8,6 +8,7 @@
 mod access;
 mod class;
 mod compiled;
+mod cooperative;
 mod entry;
 mod expr;
 mod facts;
@@ -228,7 +229,7 @@ impl<'a> Lowerer<'a> {
 
     // ---- operations -----------------------------------------------------------------------
 
-    fn push(&mut self, op: Op, class: Class, flops: u8) -> usize {
+    fn push(&mut self, op: Op, class: Class, flops: u16) -> usize {
         let segment = self.code.segments.saturating_sub(1);
         self.code.ops.push(op);
         self.code.meta.push(Meta { span: self.span, class, flops, segment });

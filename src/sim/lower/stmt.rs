@@ -80,7 +80,7 @@ impl<'a> Lowerer<'a> {
             Statement::Kill => return self.unsupported("discard"),
             Statement::ImageStore { .. } | Statement::ImageAtomic { .. } => return self.unsupported("textures"),
             Statement::RayQuery { .. } | Statement::RayPipelineFunction(_) => return self.unsupported("ray queries"),
-            Statement::CooperativeStore { .. } => return self.unsupported("cooperative matrices"),
+            Statement::CooperativeStore { target, data } => self.cooperative_store(*target, data)?,
         }
         Ok(())
     }

@@ -45,6 +45,7 @@ pub fn scalar_kind(inner: &TypeInner) -> Result<Kind, SimError> {
         TypeInner::Scalar(s) | TypeInner::Atomic(s) => kind(s),
         TypeInner::Vector { scalar, .. }
         | TypeInner::Matrix { scalar, .. }
+        | TypeInner::CooperativeMatrix { scalar, .. }
         | TypeInner::ValuePointer { scalar, .. } => kind(scalar),
         _ => Err(unsupported("arithmetic on this type")),
     }
@@ -90,7 +91,10 @@ pub fn slots(module: &naga::Module, inner: &TypeInner) -> Result<u32, SimError> 
             }
             n
         }
-        TypeInner::CooperativeMatrix { .. } => return Err(unsupported("cooperative matrices")),
+        TypeInner::CooperativeMatrix { columns, rows, scalar, .. } => {
+            kind(scalar)?;
+            super::cooperative::registers(columns, rows)
+        }
         TypeInner::Image { .. } | TypeInner::Sampler { .. } => return Err(unsupported("textures and samplers")),
         _ => return Err(unsupported(&format!("values of type {inner:?}"))),
     };
