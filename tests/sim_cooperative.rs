@@ -99,8 +99,7 @@ fn every_layout_element_and_space() {
                     }
                 }
             }
-            let want: Vec<f32> =
-                want.iter().map(|x| if half_out { f16::from_f32(*x).to_f32() } else { *x }).collect();
+            let want: Vec<f32> = want.iter().map(|x| if half_out { f16::from_f32(*x).to_f32() } else { *x }).collect();
             assert_eq!(got, want, "side {side}, f16 {half_in} to {half_out}, rows {:?}, shared {shared}", c.rows);
             let flops = profile.totals.flops;
             let operations = 2 * (side * side * side) as u64;
@@ -112,32 +111,31 @@ fn every_layout_element_and_space() {
     assert_eq!(runs, 80);
 }
 
-/// A kernel of one subgroup with an array of halves in workgroup memory, a uniform of u32 and an output.
-fn tile(len: usize, body: &str) -> (String, [Binding; 2]) {
+/// A kernel with an array of quads of halves in workgroup memory and an output of 256 elements.
+fn tile(threads: u32, len: usize, body: &str) -> (String, [Binding; 1]) {
     let text = format!(
         "enable f16;
 enable wgpu_cooperative_matrix;
 alias Left = coop_mat16x16<f16, A>;
 alias Sums = coop_mat16x16<f32, C>;
 @group(0) @binding(0) var<storage, read_write> c: array<f32>;
-@group(0) @binding(1) var<uniform> p: vec4<u32>;
 var<workgroup> halves: array<vec4<f16>, {len}>;
-@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) thread: u32) {{
-    for (var i = thread; i < {len}u; i += 64u) {{ halves[i] = vec4<f16>(f16(i)); }}
+@compute @workgroup_size({threads}) fn main(@builtin(local_invocation_index) thread: u32) {{
+    for (var i = thread; i < {len}u; i += {threads}u) {{ halves[i] = vec4<f16>(f16(i)); }}
     workgroupBarrier();
     {body}
 }}"
     );
-    (text, [Binding::new(0, 0, vec![0; 1024]), Binding::new(0, 1, [2u32, 4, 6, 0].map(u32::to_le_bytes).concat())])
+    (text, [Binding::new(0, 0, vec![0; 1024])])
 }
 
 fn tile_run(len: usize, body: &str) -> Profile {
-    let (text, mut buffers) = tile(len, body);
+    let (text, mut buffers) = tile(32, len, body);
     run_on("nvidia-h200", &text, &mut buffers).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 /// Uses a loaded matrix, so that it is not dropped.
-const USE: &str = "if (thread < 32u) { coopStoreT(coopMultiplyAdd(left, coop_mat16x16<f16, B>(), Sums()), &c[0], 16u); }";
+const USE: &str = "coopStoreT(coopMultiplyAdd(left, coop_mat16x16<f16, B>(), Sums()), &c[0], 16u);";
 
 #[test]
 fn wavefronts_and_sectors() {
@@ -146,7 +144,7 @@ fn wavefronts_and_sectors() {
         let body = format!("let left = coopLoadT<Left>(&halves[0], {quads}u); {USE}");
         let profile = tile_run(16 * quads, &body);
         let load = profile.totals.shared_load;
-        assert_eq!((load.requests, load.ideal_wavefronts), (2, 8), "two subgroups, four lines of 8 x 16 bytes each");
+        assert_eq!((load.requests, load.ideal_wavefronts), (1, 4), "32 pieces of 16 bytes");
         assert_eq!(load.conflict_degree(), Some(degree), "rows of {quads} quads");
         // 16 rows of 64 bytes in blocks of 8 x 32 bytes.
         let store = profile.totals.global_store;
@@ -165,10 +163,12 @@ fn hazards() {
     let beyond = tile_run(16 * 4 - 1, &format!("let left = coopLoadT<Left>(&halves[0], 4u); {USE}"));
     one(&beyond, |k| matches!(k, HazardKind::OutOfBounds { index: 252, length: 252 }));
 
-    let race = tile_run(64, &format!("halves[63u - thread] = vec4<f16>(); let left = coopLoadT<Left>(&halves[0], 4u); {USE}"));
+    let race =
+        tile_run(64, &format!("halves[63u - thread] = vec4<f16>(); let left = coopLoadT<Left>(&halves[0], 4u); {USE}"));
     assert!(race.hazards.iter().any(|h| matches!(h.kind, HazardKind::SharedRace { benign: false, .. })));
 
-    let partial = tile_run(64, "if (thread < 16u) { coopStoreT(Sums(), &c[0], 16u); }");
+    let (text, mut buffers) = tile(16, 64, "coopStoreT(Sums(), &c[0], 16u);");
+    let partial = run_on("nvidia-h200", &text, &mut buffers).unwrap();
     one(&partial, |k| *k == HazardKind::PartialSubgroup);
     assert!(partial.has_errors());
 
@@ -181,15 +181,14 @@ fn hazards() {
 
 #[test]
 fn sums_scale_and_add() {
-    let body = "if (thread < 32u) {
+    let body = "
         let left = coopLoadT<Left>(&halves[0], 4u);
         var sums = coopMultiplyAdd(left, coop_mat16x16<f16, B>(), Sums());
         coopStoreT(sums, &c[0], 16u);
         storageBarrier();
         let ones = coopLoadT<Sums>(&c[0], 16u);
-        coopStoreT((ones + ones) * 0.5 - ones, &c[0], 16u);
-    }";
-    let (text, mut buffers) = tile(64, body);
+        coopStoreT((ones + ones) * 0.5 - ones, &c[0], 16u);";
+    let (text, mut buffers) = tile(32, 64, body);
     buffers[0].data = encode(&[3.0; 256], false);
     run_on("nvidia-h200", &text, &mut buffers).unwrap();
     assert_eq!(decode(&buffers[0].data, false), [0.0; 256]);
@@ -197,7 +196,7 @@ fn sums_scale_and_add() {
 
 #[test]
 fn needs_warps_of_32_lanes() {
-    let (text, mut buffers) = tile(64, "if (thread < 32u) { coopStoreT(Sums(), &c[0], 16u); }");
+    let (text, mut buffers) = tile(32, 64, "coopStoreT(Sums(), &c[0], 16u);");
     let error = run_on("lavapipe", &text, &mut buffers).unwrap_err();
     assert!(matches!(&error, SimError::Unsupported { what, .. } if what.contains("cooperative matrices")), "{error}");
     assert!(Program::new(&text, None, &[]).unwrap().uses_cooperative_matrices());

@@ -57,6 +57,7 @@ impl Host {
             compute_capability: None,
             warp: 32,
             f16: false,
+            cooperative: Vec::new(),
             clock: Clock::Host { resolution_ns: 1.0 },
         };
         Host { device, lie, launches: AtomicUsize::new(0) }

@@ -118,6 +118,35 @@ pub struct Limits {
     pub bindings: u32,
 }
 
+/// A product of cooperative matrices (tensor cores, simdgroup matrices) that a subgroup computes in
+/// one operation: m x k times k x n, added to m x n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cooperative {
+    /// Rows of the left operand and of the sums.
+    pub m: u32,
+    /// Columns of the right operand and of the sums.
+    pub n: u32,
+    /// Columns of the left operand.
+    pub k: u32,
+    /// The element type of both operands.
+    pub inputs: Element,
+    /// The element type of the sums.
+    pub sums: Element,
+}
+
+impl Cooperative {
+    /// Square matrices.
+    pub const fn square(side: u32, inputs: Element, sums: Element) -> Self {
+        Cooperative { m: side, n: side, k: side, inputs, sums }
+    }
+}
+
+impl std::fmt::Display for Cooperative {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} x {} x {} of {} with sums in {}", self.m, self.n, self.k, self.inputs, self.sums)
+    }
+}
+
 /// A device, as far as its driver describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {
@@ -145,6 +174,9 @@ pub struct Device {
     pub warp: u32,
     /// Whether shaders may use f16 arithmetic and storage.
     pub f16: bool,
+    /// The products of cooperative matrices that its shaders may ask for; none where the size of its
+    /// subgroups is not fixed.
+    pub cooperative: Vec<Cooperative>,
     /// The clock that [`Backend::time`] reads.
     pub clock: Clock,
 }

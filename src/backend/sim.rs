@@ -1,7 +1,8 @@
 //! The simulator as a backend: runs the WGSL of a rung on the CPU and counts. It has no clock, so
 //! nothing that runs on it is ever timed.
 
-use crate::backend::{Backend, Clock, Device, DeviceKind, KernelInfo, Launch, Limits, Select};
+use crate::backend::{Backend, Clock, Cooperative, Device, DeviceKind, KernelInfo, Launch, Limits, Select};
+use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::rung::{Native, Program, Source};
 use crate::sim::{self, Binding, Machine, Options, Profile, SimError};
@@ -65,6 +66,7 @@ impl Sim {
             compute_capability: None,
             warp: machine.warp,
             f16: true,
+            cooperative: if machine.warp == 32 { executed() } else { Vec::new() },
             clock: Clock::None,
         };
         Sim { machine, description, options, turn: Mutex::default() }
@@ -96,6 +98,12 @@ impl Sim {
         *lock(last) = Some(Arc::new(profile.map_err(|error| failed(program.entry(), error))?));
         Ok(())
     }
+}
+
+/// Every product of cooperative matrices that WGSL can write, as the simulator executes all of them.
+fn executed() -> Vec<Cooperative> {
+    let types = [(Element::F16, Element::F32), (Element::F16, Element::F16), (Element::F32, Element::F32)];
+    [16, 8].iter().flat_map(|&side| types.map(|(inputs, sums)| Cooperative::square(side, inputs, sums))).collect()
 }
 
 /// The simulator's errors in the crate's words.

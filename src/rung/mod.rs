@@ -25,6 +25,7 @@ pub use source::{Language, Native, Source};
 pub use switch::{Alias, Switch};
 pub(crate) use switch::{has_all, setting, settings};
 
+use crate::backend::Cooperative;
 use crate::problem::Precision;
 use std::borrow::Cow;
 
@@ -70,6 +71,8 @@ pub struct Rung {
     pub cuda_needs: CudaNeeds,
     /// The WGSL kernel.
     pub wgsl: Source,
+    /// The product of cooperative matrices that the WGSL kernel is made of; `None` for none.
+    pub cooperative: Option<Cooperative>,
     /// Static shared (workgroup) memory of a block in elements, as both kernels declare it; a test
     /// compares them.
     pub shared_elements: u32,
@@ -103,6 +106,7 @@ impl Rung {
             cuda: absent(),
             cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
             wgsl: absent(),
+            cooperative: None,
             shared_elements: 0,
             trusted: false,
         }
@@ -142,6 +146,12 @@ impl Rung {
     /// Constants that replace those of the kernels.
     pub fn with_constants(mut self, constants: impl Into<Cow<'static, [(&'static str, u32)]>>) -> Self {
         self.constants = constants.into();
+        self
+    }
+
+    /// The product of cooperative matrices that the WGSL kernel needs of a device, whose subgroups are 32 threads.
+    pub fn with_cooperative(mut self, shape: Cooperative) -> Self {
+        self.cooperative = Some(shape);
         self
     }
 

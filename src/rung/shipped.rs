@@ -62,6 +62,7 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         cuda,
         cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
         wgsl,
+        cooperative: None,
         shared_elements: 0,
         trusted: true,
     }

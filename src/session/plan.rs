@@ -8,6 +8,9 @@ use crate::problem::Problem;
 use crate::rung::{Language, Matrices, Operand, Program, Rung, Source, TensorMapRow, Workspace, setting};
 use std::sync::Arc;
 
+/// Threads of the subgroups that kernels of cooperative matrices are laid out for.
+const COOPERATIVE_SUBGROUP: u32 = 32;
+
 /// A rung compiled for a problem: its launches without their buffers.
 pub(crate) struct Plan<B: Backend> {
     /// `op/rung`.
@@ -96,6 +99,7 @@ impl<B: Backend> Session<B> {
         let (op, problem, device) = (operands.op, &operands.problem, self.device());
         let label = format!("{}/{}", op.name(), rung.id());
         op::accepts(op, rung, device.language(), problem)?;
+        self.check_cooperative(&label, rung)?;
         self.check_block(&label, rung, problem)?;
         let rung = &rung.tuned(device.language(), problem.element.size());
         let exact = matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_));
@@ -126,6 +130,22 @@ impl<B: Backend> Session<B> {
             plan.workspaces.push(bytes.next_multiple_of(16).max(16));
         }
         Ok(plan)
+    }
+
+    /// Whether the device multiplies the cooperative matrices that a rung is made of.
+    fn check_cooperative(&self, label: &str, rung: &Rung) -> Result<()> {
+        let device = self.device();
+        let Some(shape) = rung.cooperative.filter(|_| device.language() == Language::Wgsl) else { return Ok(()) };
+        let because = if !device.cooperative.contains(&shape) {
+            let has: Vec<String> = device.cooperative.iter().map(ToString::to_string).collect();
+            let has = if has.is_empty() { "none".into() } else { has.join(", ") };
+            format!("it multiplies cooperative matrices of {shape}, and this device has {has}")
+        } else if device.warp != COOPERATIVE_SUBGROUP {
+            format!("it takes subgroups of {COOPERATIVE_SUBGROUP} threads, and this device has {}", device.warp)
+        } else {
+            return Ok(());
+        };
+        Err(Error::unsupported(label, because))
     }
 
     fn check_block(&self, label: &str, rung: &Rung, problem: &Problem) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Finding an adapter, asking it for all it has, and describing what was given.
 
-use crate::backend::{Backend as _, Clock, Device, DeviceKind, Limits, Select};
+use crate::backend::{Backend as _, Clock, Cooperative, Device, DeviceKind, Limits, Select};
+use crate::element::Element;
 use crate::error::{Error, Result};
 use wgpu::{DeviceType, Features};
 
@@ -85,17 +86,54 @@ pub(super) async fn request(adapter: &wgpu::Adapter, select: &Select) -> Result<
     if let Some(bytes) = select.max_binding {
         limits.max_storage_buffer_binding_size = limits.max_storage_buffer_binding_size.min(bytes);
     }
+    // Not among the features that a program is told to ask for: it would have to vouch for the experiment itself.
+    let experiment = adapter.features() & Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
+    let experimental_features = if !experiment.is_empty() {
+        // SAFETY: wgpu asks to be told that its experimental features may have defects. The only
+        // one requested is cooperative matrices; the shaders of this crate that use them are run by
+        // the simulator in the tests, which checks their pointers, strides and subgroups.
+        unsafe { wgpu::ExperimentalFeatures::enabled() }
+    } else {
+        wgpu::ExperimentalFeatures::disabled()
+    };
     adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("gpu-ladder"),
-            required_features: required_features(adapter),
+            required_features: required_features(adapter) | experiment,
             required_limits: limits,
-            experimental_features: wgpu::ExperimentalFeatures::disabled(),
+            experimental_features,
             memory_hints: wgpu::MemoryHints::Performance,
             trace: wgpu::Trace::Off,
         })
         .await
         .map_err(|error| Error::device("request_device", error))
+}
+
+/// The products of cooperative matrices that a device made from `adapter` may use.
+pub(super) fn cooperative(adapter: &wgpu::Adapter, device: &wgpu::Device) -> Vec<Cooperative> {
+    let info = adapter.get_info();
+    // Threads are assigned to subgroups by their number, so the size of these must be fixed.
+    let fixed = info.subgroup_min_size == info.subgroup_max_size;
+    if !fixed || !device.features().contains(Features::EXPERIMENTAL_COOPERATIVE_MATRIX) {
+        return Vec::new();
+    }
+    let element = |scalar| match scalar {
+        wgpu::CooperativeScalarType::F16 => Some(Element::F16),
+        wgpu::CooperativeScalarType::F32 => Some(Element::F32),
+        _ => None,
+    };
+    let properties = adapter.cooperative_matrix_properties();
+    let known = properties.iter().filter(|p| !p.saturating_accumulation).filter_map(|p| {
+        let (inputs, sums) = element(p.ab_type).zip(element(p.cr_type))?;
+        Some(Cooperative { m: p.m_size, n: p.n_size, k: p.k_size, inputs, sums })
+    });
+    let mut shapes = Vec::new();
+    known.for_each(|shape| {
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    });
+    shapes
 }
 
 /// What was given.
@@ -138,6 +176,7 @@ pub(super) fn describe(info: &wgpu::AdapterInfo, device: &wgpu::Device, queue: &
         compute_capability: None,
         warp: info.subgroup_min_size.max(1),
         f16: features.contains(Features::SHADER_F16),
+        cooperative: Vec::new(),
         clock: if features.contains(Features::TIMESTAMP_QUERY) {
             Clock::Device { resolution_ns: queue.get_timestamp_period().into() }
         } else {

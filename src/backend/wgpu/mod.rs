@@ -105,6 +105,13 @@ impl Wgpu {
         }
     }
 
+    /// The same with the cooperative matrices of the adapter that the device was made from, where it
+    /// was made with `EXPERIMENTAL_COOPERATIVE_MATRIX`. Without this call no rung uses them.
+    pub fn with_cooperative_matrices(mut self, adapter: &wgpu::Adapter) -> Self {
+        self.description.cooperative = adapter::cooperative(adapter, &self.device);
+        self
+    }
+
     /// The `wgpu` device.
     pub fn raw_device(&self) -> &wgpu::Device {
         &self.device
@@ -287,7 +294,7 @@ impl Backend for Wgpu {
     async fn open(select: &Select) -> Result<Self> {
         let adapter = adapter::choose(select).await?;
         let (device, queue) = adapter::request(&adapter, select).await?;
-        Ok(Wgpu::from_device(&adapter.get_info(), device, queue, select))
+        Ok(Wgpu::from_device(&adapter.get_info(), device, queue, select).with_cooperative_matrices(&adapter))
     }
 
     fn device(&self) -> &Device {

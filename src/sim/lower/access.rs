@@ -245,7 +245,13 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    pub(super) fn mem_op(&mut self, place: &Place, leaf: Leaf, op: AccessOp, regs: [Reg; 4]) -> Result<(MemOp, Class), SimError> {
+    pub(super) fn mem_op(
+        &mut self,
+        place: &Place,
+        leaf: Leaf,
+        op: AccessOp,
+        regs: [Reg; 4],
+    ) -> Result<(MemOp, Class), SimError> {
         let Place::Mem { space, offset, dynamic, checks, variable, uniform, tracked } = place else {
             return self.internal("not memory");
         };

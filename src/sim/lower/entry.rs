@@ -99,6 +99,12 @@ impl<'a> Lowerer<'a> {
         for s in &mut self.code.subgroups {
             [&mut s.d, &mut s.a, &mut s.index].into_iter().for_each(fix);
         }
+        for t in &mut self.code.transfers {
+            [&mut t.stride, &mut t.mem.dynamic].into_iter().chain(&mut t.regs).for_each(fix);
+        }
+        for p in &mut self.code.products {
+            p.a.iter_mut().chain(&mut p.b).chain(&mut p.c).for_each(fix);
+        }
         self.code
     }
 }
