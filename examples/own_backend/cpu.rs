@@ -117,6 +117,7 @@ impl Backend for Cpu {
             compute_capability: None,
             warp: 1,
             f16: true,
+            cooperative: Vec::new(),
             clock: Clock::Host { resolution_ns: 100.0 },
         };
         Ok(Cpu { device })
