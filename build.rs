@@ -13,7 +13,9 @@ fn main() {
         let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
         println!("cargo::rustc-env=GPU_LADDER_COMMIT={commit}{}", if changed { "+" } else { "" });
     }
-    for path in [".git/HEAD", ".git/index"] {
+    // A linked worktree keeps these elsewhere; naming a file that is not there would rebuild every time.
+    for name in ["HEAD", "index"] {
+        let path = git(&["rev-parse", "--git-path", name]).unwrap_or_else(|| format!(".git/{name}"));
         println!("cargo::rerun-if-changed={path}");
     }
 }

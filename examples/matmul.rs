@@ -85,7 +85,7 @@ fn run() -> Result<bool> {
     if let (Some(path), Some(bytes)) = (&arguments.output, ascent.output.clone()) {
         npy::write(path, &Matrix { element: Element::F32, rows, cols, bytes })?;
     }
-    terminal::print(&(arguments.format.print)(&ascent.rows, terminal::unicode()));
+    terminal::print(&(arguments.format.print)(&ascent.rows, &terminal::page()));
     Ok(ascent.passed())
 }
 

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::report::{Cell, Row};
 use crate::rung::{Language, Rung};
 use crate::session::{Inputs, Session, Stage, Verdict, Verified};
-use crate::timing::{Samples, Timing};
+use crate::timing::{Samples, Timing, paired_ratio};
 use std::sync::Arc;
 
 /// What to climb.
@@ -36,6 +36,11 @@ pub struct Climb {
 pub trait Progress {
     /// A step has begun.
     fn step(&mut self, what: &str);
+
+    /// Whether to stop before the next step and keep the rows so far.
+    fn stop(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(&str)> Progress for F {
@@ -52,12 +57,14 @@ pub struct Ascent {
     pub missing: Vec<(String, Error)>,
     /// The output of the last verified rung, where the caller's own operands were given.
     pub output: Option<Vec<u8>>,
+    /// What ended the climb before its end; the rows are those it had by then.
+    pub stopped: Option<Error>,
 }
 
 impl Ascent {
     /// Whether no rung gave a wrong result.
     pub fn passed(&self) -> bool {
-        self.rows.iter().all(|row| !row.cell.is_failure())
+        self.stopped.is_none() && self.rows.iter().all(|row| !row.is_failure())
     }
 }
 
@@ -97,7 +104,7 @@ impl Climb {
     ///
     /// # Errors
     /// Whatever is wrong with the problem or the options; [`Error::NoBackend`] if none opened. A rung
-    /// that cannot run, or fails, is a row.
+    /// that cannot run, or fails, is a row; what ends a climb that has rows is in [`Ascent::stopped`].
     pub async fn run(&self, progress: &mut dyn Progress) -> Result<Ascent> {
         if let Some(timing) = &self.timing {
             timing.check()?;
@@ -105,7 +112,7 @@ impl Climb {
         for problem in &self.problems {
             self.op.check(problem)?;
         }
-        let mut ascent = Ascent { rows: Vec::new(), missing: Vec::new(), output: None };
+        let mut ascent = Ascent { rows: Vec::new(), missing: Vec::new(), output: None, stopped: None };
         let (mut opened, mut tried_sim) = (0, false);
         let mut names = self.backend_names()?;
         while !names.is_empty() {
@@ -120,7 +127,13 @@ impl Climb {
                         tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
                     }
                     for problem in &self.problems {
-                        self.one(&session, problem, progress, &mut ascent).await?;
+                        if let Err(error) = self.one(&session, problem, progress, &mut ascent).await {
+                            if ascent.rows.is_empty() {
+                                return Err(error);
+                            }
+                            ascent.stopped = Some(error);
+                            return Ok(ascent);
+                        }
                     }
                 }
                 Err(error) => ascent.missing.push((name, error)),
@@ -176,6 +189,10 @@ impl Climb {
         let others = if device.language() == Language::Cuda { self.op.vendor() } else { &[] };
         for (index, rung) in ladder.iter().chain(others).enumerate() {
             let of_vendor = index >= ladder.len();
+            if progress.stop() {
+                ascent.rows.append(&mut rows);
+                return Err(Error::Interrupted);
+            }
             progress.step(&format!("{}: verifying {}", device.backend, rung.id()));
             let mut row = blank(rung);
             row.set_stage(&stage);
@@ -203,7 +220,11 @@ impl Climb {
         }
         if device.clock != Clock::None && !verified.is_empty() {
             progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
-            self.time(session, problem, &mut rows, &verified, &vendors).await?;
+            let timed = self.time(session, problem, &mut rows, &verified, &vendors).await;
+            if timed.is_err() || progress.stop() {
+                ascent.rows.append(&mut rows);
+                return timed.and(Err(Error::Interrupted));
+            }
         }
         if self.given.is_some()
             && ascent.output.is_none()
@@ -257,6 +278,9 @@ impl Climb {
             row.share_of_copy = best_copy.is_finite().then(|| best_copy / samples.median());
             row.speedup_over_first = first.map(|first| first / samples.median());
             row.share_of_vendor = best_vendor.is_finite().then(|| best_vendor / samples.median());
+        }
+        for (pair, (index, _)) in ours.windows(2).zip(&verified[1..]) {
+            rows[*index].set_step(paired_ratio(&pair[0], &pair[1]));
         }
         Ok(())
     }

@@ -4,7 +4,8 @@
 //! decide between «is wasteful» and «is at the limit all the same». Symptoms are looked for in the
 //! order in which they usually pay.
 
-use crate::sim::{AccessProfile, HazardKind, Machine, Memory, Profile, Severity};
+use crate::sim::{AccessProfile, Class, HazardKind, Machine, Memory, Profile, Severity};
+use crate::words::{self, Language, Said};
 use std::fmt;
 
 /// A place in the source and the figure found there.
@@ -15,32 +16,59 @@ pub struct Evidence {
     /// The text there.
     pub code: String,
     /// What was counted.
-    pub figure: String,
+    pub figure: Said,
 }
 
 /// One thing that is wrong or worth knowing, in the order symptom, cause, evidence, remedy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// What is seen.
-    pub symptom: String,
+    pub symptom: Said,
     /// Why it is likely so.
-    pub cause: String,
+    pub cause: Said,
     /// Where.
     pub evidence: Option<Evidence>,
     /// What to do.
-    pub remedy: String,
+    pub remedy: Said,
+}
+
+impl Finding {
+    /// The whole finding in a language.
+    pub fn text(&self, language: Language) -> String {
+        let (symptom, cause, remedy) =
+            (self.symptom.text(language), self.cause.text(language), self.remedy.text(language));
+        let evidence = self.evidence.as_ref().map(|evidence| evidence.text(language)).unwrap_or_default();
+        match language {
+            Language::English => format!("{symptom}: {cause}{evidence}. {remedy}."),
+            Language::Chinese => format!("{symptom}：{cause}{evidence}。{remedy}。"),
+        }
+    }
+
+    /// What bounds the kernel and the evidence, without cause and remedy.
+    pub fn brief(&self, language: Language) -> String {
+        let evidence = self.evidence.as_ref().map_or_else(|| self.cause.text(language), |e| e.short(language));
+        words::BOUND_BY.with([self.symptom.text(language), evidence]).text(language)
+    }
+}
+
+impl Evidence {
+    fn text(&self, language: Language) -> String {
+        format!(" ({})", self.short(language))
+    }
+
+    fn short(&self, language: Language) -> String {
+        let figure = self.figure.text(language);
+        match (self.line, language) {
+            (0, _) => figure,
+            (line, Language::English) => format!("line {line}, `{}`: {figure}", self.code),
+            (line, Language::Chinese) => format!("第 {line} 行 `{}`：{figure}", self.code),
+        }
+    }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.symptom, self.cause)?;
-        if let Some(evidence) = &self.evidence {
-            match evidence.line {
-                0 => write!(f, " ({})", evidence.figure)?,
-                line => write!(f, " (line {line}, `{}`: {})", evidence.code, evidence.figure)?,
-            }
-        }
-        write!(f, ". {}.", self.remedy)
+        f.write_str(&self.text(Language::English))
     }
 }
 
@@ -51,6 +79,10 @@ pub struct Measured {
     pub share_of_copy: Option<f64>,
     /// Whether the time is within ten launch floors.
     pub near_floor: Option<bool>,
+    /// Operations per byte at which the device's arithmetic and its memory take equally long.
+    pub balance: Option<f64>,
+    /// The rate of arithmetic as a share of the device's most, and that in TFLOP/s.
+    pub share_of_peak: Option<(f64, f64)>,
 }
 
 /// Answers to the five questions to ask of every kernel; `None` where nothing was counted.
@@ -77,6 +109,13 @@ const LANES: f64 = 0.75;
 /// A time at this share of the copy's leaves nothing to gain.
 const AT_THE_LIMIT: f64 = 0.9;
 
+/// A rate at this share of the device's arithmetic leaves little to gain.
+const AT_THE_PEAK: f64 = 0.75;
+
+fn percent(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
+}
+
 /// The five questions, answered from a profile.
 pub fn checklist(profile: &Profile, machine: &Machine) -> Checklist {
     let totals = &profile.totals;
@@ -93,51 +132,66 @@ pub fn checklist(profile: &Profile, machine: &Machine) -> Checklist {
 pub fn diagnose(profile: &Profile, machine: &Machine, measured: Measured) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(hazards(profile));
-    if measured.near_floor == Some(true) {
-        findings.push(Finding {
-            symptom: "the time is mostly overhead".into(),
-            cause: "a launch costs more than this kernel's work".into(),
-            evidence: None,
-            remedy: "Give a launch more work: fuse, batch, or record a graph".into(),
-        });
-    }
-    if let Some(share) = measured.share_of_copy.filter(|s| *s >= AT_THE_LIMIT) {
-        findings.push(Finding {
-            symptom: "at the limit".into(),
-            cause: format!("it moves its bytes at {:.0} % of the best copy's rate", share * 100.0),
-            evidence: None,
-            remedy: "Nothing is left to gain from memory; only fewer bytes would help".into(),
-        });
-    }
+    findings.extend(self::measured(measured));
     findings.extend(uncoalesced(profile));
     findings.extend(conflicts(profile));
     findings.extend(divergence(profile, machine));
+    findings.extend(reuse(profile, measured));
+    findings.extend(issue(profile, measured));
     findings.extend(occupancy(profile));
     findings.extend(parallelism(profile, machine));
     findings
 }
 
+/// What the time alone says.
+pub fn measured(measured: Measured) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if measured.near_floor == Some(true) {
+        findings.push(Finding {
+            symptom: words::MOSTLY_OVERHEAD.say(),
+            cause: words::LAUNCH_COSTS.say(),
+            evidence: None,
+            remedy: words::MORE_PER_LAUNCH.say(),
+        });
+    }
+    if let Some(share) = measured.share_of_copy.filter(|s| *s >= AT_THE_LIMIT) {
+        findings.push(Finding {
+            symptom: words::AT_THE_LIMIT.say(),
+            cause: words::COPY_RATE.with([percent(share)]),
+            evidence: None,
+            remedy: words::FEWER_BYTES.say(),
+        });
+    }
+    if let Some((share, peak)) = measured.share_of_peak.filter(|(share, _)| *share >= AT_THE_PEAK) {
+        findings.push(Finding {
+            symptom: words::AT_THE_PEAK.say(),
+            cause: words::PEAK_RATE.with([percent(share), format!("{peak:.1}")]),
+            evidence: None,
+            remedy: words::OTHER_UNITS.say(),
+        });
+    }
+    findings
+}
+
 fn hazards(profile: &Profile) -> impl Iterator<Item = Finding> + '_ {
     profile.hazards.iter().filter(|h| h.severity == Severity::Error).map(|hazard| Finding {
-        symptom: "the result is not to be trusted".into(),
-        cause: hazard.to_string(),
+        symptom: words::NOT_TRUSTED.say(),
+        cause: words::HAZARD.with([hazard.to_string()]),
         evidence: Some(Evidence {
             line: hazard.at.line,
             code: hazard.at.code.clone(),
-            figure: format!("seen {} times", hazard.count),
+            figure: words::SEEN_TIMES.with([hazard.count.to_string()]),
         }),
         remedy: match hazard.kind {
-            HazardKind::SharedRace { .. } => "Put a workgroupBarrier() between the two accesses",
-            HazardKind::StorageRace { .. } => "Put a storageBarrier() between the two accesses",
-            HazardKind::CrossWorkgroupRace { .. } => {
-                "Nothing orders workgroups of one dispatch: use atomics, or a second dispatch"
-            }
-            HazardKind::OutOfBounds { .. } => "Guard the index",
-            HazardKind::DivergentBarrier => "Take the barrier out of the branch; no invocation may return before it",
-            HazardKind::IndexOverflow => "Compute the index in parts that fit 32 bits",
-            _ => "Look at the line",
+            HazardKind::SharedRace { .. } => &words::BARRIER_SHARED,
+            HazardKind::StorageRace { .. } => &words::BARRIER_STORAGE,
+            HazardKind::CrossWorkgroupRace { .. } => &words::CROSS_BLOCK,
+            HazardKind::OutOfBounds { .. } => &words::GUARD_INDEX,
+            HazardKind::DivergentBarrier => &words::UNIFORM_BARRIER,
+            HazardKind::IndexOverflow => &words::NARROW_INDEX,
+            _ => &words::LOOK_AT_LINE,
         }
-        .into(),
+        .say(),
     })
 }
 
@@ -151,17 +205,17 @@ fn uncoalesced(profile: &Profile) -> Option<Finding> {
     let per_request = worst.sectors_per_request()?;
     let efficiency = profile.totals.global().efficiency().unwrap_or(1.0);
     Some(Finding {
-        symptom: format!("{:.0} % of the bytes moved are used", efficiency * 100.0),
-        cause: "the lanes of a warp touch memory far apart, and each touch moves a whole sector".into(),
+        symptom: words::BYTES_USED.with([percent(efficiency)]),
+        cause: words::LANES_FAR_APART.say(),
         evidence: Some(Evidence {
             line: worst.line,
             code: worst.code.clone(),
-            figure: format!(
-                "{per_request:.1} sectors per request, {:.1} would do",
-                worst.ideal_sectors as f64 / worst.requests.max(1) as f64
-            ),
+            figure: words::SECTORS.with([
+                format!("{per_request:.1}"),
+                format!("{:.1}", worst.ideal_sectors as f64 / worst.requests.max(1) as f64),
+            ]),
         }),
-        remedy: "Let neighbouring threads touch neighbouring elements: reorder, or stage through shared memory".into(),
+        remedy: words::REORDER.say(),
     })
 }
 
@@ -170,14 +224,14 @@ fn conflicts(profile: &Profile) -> Option<Finding> {
     let worst = profile.accesses.iter().filter(|a| a.memory == Memory::Workgroup).max_by_key(wasted)?;
     let degree = worst.conflict_degree().filter(|d| *d > CONFLICT)?;
     Some(Finding {
-        symptom: "shared memory is served in turns".into(),
-        cause: "lanes of a warp meet in one bank at different addresses".into(),
+        symptom: words::IN_TURNS.say(),
+        cause: words::ONE_BANK.say(),
         evidence: Some(Evidence {
             line: worst.line,
             code: worst.code.clone(),
-            figure: format!("{degree:.1} wavefronts where 1 would do"),
+            figure: words::WAVEFRONTS.with([format!("{degree:.1}")]),
         }),
-        remedy: "Pad each row by one element, or exclusive-or the column with the row".into(),
+        remedy: words::PAD.say(),
     })
 }
 
@@ -187,37 +241,67 @@ fn divergence(profile: &Profile, machine: &Machine) -> Option<Finding> {
     let lost = |c: &crate::sim::Counters| c.instructions * u64::from(machine.warp) - c.active_lanes;
     let worst = profile.lines.iter().max_by_key(|l| lost(&l.counters))?;
     Some(Finding {
-        symptom: format!("{lanes:.1} of {} lanes are active on average", machine.warp),
-        cause: "lanes of a warp take different branches, or the problem does not fill its blocks".into(),
+        symptom: words::LANES_ACTIVE.with([format!("{lanes:.1}"), machine.warp.to_string()]),
+        cause: words::DIVERGE.say(),
         evidence: Some(Evidence {
             line: worst.line,
             code: String::new(),
-            figure: format!("{:.1} lanes", worst.counters.lanes_per_instruction().unwrap_or(0.0)),
+            figure: words::LANES_FIGURE.with([format!("{:.1}", worst.counters.lanes_per_instruction().unwrap_or(0.0))]),
         }),
-        remedy: "Branch on the warp rather than the thread, sort the work, or use smaller blocks at the edges".into(),
+        remedy: words::BRANCH_ON_WARP.say(),
+    })
+}
+
+/// Too few operations for what is loaded.
+fn reuse(profile: &Profile, measured: Measured) -> Option<Finding> {
+    let balance = measured.balance?;
+    let intensity = profile.totals.arithmetic_intensity().filter(|i| *i > 0.0 && *i < balance)?;
+    Some(Finding {
+        symptom: words::REUSE_LOW.say(),
+        cause: words::FEW_OPERATIONS.with([format!("{intensity:.1}"), format!("{balance:.0}")]),
+        evidence: None,
+        remedy: words::MORE_REUSE.say(),
+    })
+}
+
+/// Too few of the instructions are the arithmetic itself.
+fn issue(profile: &Profile, measured: Measured) -> Option<Finding> {
+    /// Above this share of arithmetic, the rest hides behind it.
+    const ENOUGH: f64 = 0.6;
+    measured.balance?;
+    let totals = &profile.totals;
+    let of = |classes: &[Class]| classes.iter().filter_map(|class| totals.mix.get(class)).sum::<u64>();
+    let arithmetic = of(&[Class::F32, Class::F16]);
+    let share = arithmetic as f64 / totals.instructions.max(1) as f64;
+    (arithmetic > 0 && share < ENOUGH).then(|| Finding {
+        symptom: words::ISSUE_LOW.with([percent(share)]),
+        cause: words::ISSUE_REST
+            .with([of(&[Class::LoadShared, Class::LoadGlobal]).to_string(), arithmetic.to_string()]),
+        evidence: None,
+        remedy: words::MORE_RESULTS.say(),
     })
 }
 
 fn occupancy(profile: &Profile) -> Option<Finding> {
     let occupancy = &profile.occupancy;
     (occupancy.fraction < 0.5).then(|| Finding {
-        symptom: format!("{} warps fit a multiprocessor", occupancy.warps),
-        cause: format!("{:?} limits the resident blocks to {}", occupancy.limiter, occupancy.blocks),
+        symptom: words::WARPS_FIT.with([occupancy.warps.to_string()]),
+        cause: words::LIMITS_BLOCKS.with([format!("{:?}", occupancy.limiter), occupancy.blocks.to_string()]),
         evidence: Some(Evidence {
             line: 0,
             code: String::new(),
-            figure: format!("{:.0} % occupancy", occupancy.fraction * 100.0),
+            figure: words::OCCUPANCY.with([percent(occupancy.fraction)]),
         }),
-        remedy: "Act only if the kernel waits for memory: few warps with much independent work each are as good".into(),
+        remedy: words::ONLY_IF_WAITING.say(),
     })
 }
 
 fn parallelism(profile: &Profile, machine: &Machine) -> Option<Finding> {
     let blocks: u64 = profile.workgroups.iter().map(|n| u64::from(*n)).product();
     (blocks < u64::from(machine.multiprocessors)).then(|| Finding {
-        symptom: format!("{blocks} blocks for {} multiprocessors", machine.multiprocessors),
-        cause: "most of the device has nothing to do".into(),
+        symptom: words::FEW_BLOCKS.with([blocks.to_string(), machine.multiprocessors.to_string()]),
+        cause: words::NOTHING_TO_DO.say(),
         evidence: None,
-        remedy: "Use smaller tiles, or split the long dimension over blocks and add up in a second pass".into(),
+        remedy: words::SMALLER_TILES.say(),
     })
 }

@@ -139,6 +139,9 @@ pub enum Error {
         /// What it may be.
         problem: String,
     },
+    /// The caller asked for an end before the end.
+    #[error("interrupted: what follows is missing")]
+    Interrupted,
     /// A verified kernel gave a wrong result while it was timed.
     #[error("{label} gave a wrong result while it was timed: {mismatch}")]
     WrongWhileTimed {

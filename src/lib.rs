@@ -48,8 +48,11 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+pub mod advise;
 pub mod backend;
 pub mod climb;
+#[cfg(feature = "sim")]
+pub mod counted;
 #[cfg(feature = "sim")]
 pub mod diagnose;
 mod element;
@@ -71,6 +74,7 @@ mod timing;
 #[cfg(feature = "vendor")]
 pub mod vendor;
 pub mod verify;
+pub mod words;
 
 pub use element::Element;
 pub use error::{Error, Result};

@@ -30,10 +30,15 @@ pub fn number(option: &'static str, text: &str) -> Result<u64> {
 }
 
 /// Whether the terminal's character set has more than ASCII.
-pub fn unicode() -> bool {
+fn unicode() -> bool {
     let locale =
         ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
     locale.is_some_and(|l| l.to_lowercase().replace('-', "").contains("utf8"))
+}
+
+/// What the table may know of the terminal.
+pub fn page() -> gpu_ladder::report::Page {
+    gpu_ladder::report::Page { unicode: unicode(), ..Default::default() }
 }
 
 /// Prints without a panic when the reader has gone.

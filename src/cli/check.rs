@@ -1,7 +1,7 @@
 //! `check FILE.wgsl`: any compute shader on the simulator, no GPU needed.
 
 use super::explain::{annotated, summary, text_or_json};
-use super::print;
+use super::terminal::print;
 use clap::Args;
 use gpu_ladder::diagnose::{Finding, Measured, diagnose};
 use gpu_ladder::op::Distribution;

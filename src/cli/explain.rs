@@ -1,7 +1,7 @@
 //! `explain OP/RUNG`: the annotated source of a rung, its summary, and the step from the rung below.
 
-use super::print;
-use super::run::problem_of_size;
+use super::selectors::problem_of_size;
+use super::terminal::print;
 use clap::Args;
 use gpu_ladder::backend::{Backend, Select, sim::Sim};
 use gpu_ladder::diagnose::{Checklist, Finding, Measured, checklist, diagnose};

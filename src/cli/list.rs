@@ -1,18 +1,37 @@
 //! `list` and `info`: what there is.
 
-use super::{DeviceArguments, print};
-use gpu_ladder::backend::{Any, BACKENDS, Backend, Select};
+use super::selectors::DeviceArguments;
+use super::terminal::print;
+use clap::Args;
+use gpu_ladder::backend::{Any, BACKENDS, Backend};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::{Error, Result};
 
+/// The flags of `list`.
+#[derive(Args)]
+pub struct ListArguments {
+    /// Only this op.
+    op: Option<String>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The flags of `info`.
+#[derive(Args)]
+pub struct InfoArguments {
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
 /// Lists ops and rungs.
-pub fn list(only: Option<&str>, json: bool) -> Result<bool> {
-    let ops: Vec<&dyn Op> = match only {
+pub fn list(arguments: &ListArguments) -> Result<bool> {
+    let ops: Vec<&dyn Op> = match &arguments.op {
         Some(name) => vec![op::find(name)?],
         None => op::OPS.to_vec(),
     };
     let mut text = String::new();
-    if json {
+    if arguments.json {
         let ladder = |op: &dyn Op| -> Vec<_> {
             let rung = |r: &gpu_ladder::rung::Rung| serde_json::json!({ "rung": r.id(), "idea": r.idea, "because": r.because });
             op.ladder().iter().map(rung).collect()
@@ -35,8 +54,9 @@ pub fn list(only: Option<&str>, json: bool) -> Result<bool> {
 }
 
 /// Describes devices.
-pub fn info(arguments: &DeviceArguments) -> Result<bool> {
-    let select = Select { device: arguments.device.clone(), ..Select::default() };
+pub fn info(arguments: &InfoArguments) -> Result<bool> {
+    let arguments = &arguments.device;
+    let select = arguments.select();
     let asked: Vec<&str> = match arguments.backend.as_slice() {
         [] => BACKENDS.iter().map(|(name, _)| *name).collect(),
         names => names.iter().map(String::as_str).collect(),

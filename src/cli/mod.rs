@@ -1,33 +1,147 @@
-//! The verbs of the command line, one file each.
+//! The verbs of the command line: one table of them, one file each.
 
-pub mod check;
-pub mod explain;
-pub mod list;
-pub mod report;
-pub mod run;
+pub mod terminal;
 
-use clap::Args;
-use std::io::Write;
+mod advise;
+mod check;
+mod compare;
+mod completions;
+mod explain;
+mod kernel;
+mod limits;
+mod list;
+mod output;
+mod profile;
+mod report;
+mod run;
+mod selectors;
 
-#[derive(Args)]
-pub struct DeviceArguments {
-    /// auto, cuda, wgpu or sim; several by commas (default: all that open).
-    #[arg(long, value_delimiter = ',')]
-    pub backend: Vec<String>,
-    /// An index, or part of a device's name.
-    #[arg(long)]
-    pub device: Option<String>,
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use gpu_ladder::Result;
+
+/// A verb: what the help says of it, which flags it takes, and what it does.
+struct Verb {
+    name: &'static str,
+    about: &'static str,
+    examples: &'static [&'static str],
+    flags: fn(Command) -> Command,
+    call: fn(&ArgMatches) -> Result<bool>,
 }
 
-/// Whether the terminal's character set has more than ASCII.
-pub fn unicode() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
-    locale.is_some_and(|l| l.to_lowercase().replace('-', "").contains("utf8"))
+macro_rules! verb {
+    ($name:literal, $about:literal, $module:ident::$function:ident($arguments:ident), [$($example:literal),* $(,)?]) => {
+        Verb {
+            name: $name,
+            about: $about,
+            examples: &[$($example),*],
+            flags: <$module::$arguments as Args>::augment_args,
+            call: |matches| {
+                let arguments = $module::$arguments::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
+                $module::$function(&arguments)
+            },
+        }
+    };
 }
 
-/// Prints without a panic when the reader has gone (`gpu-ladder list | head -1`).
-pub fn print(text: &str) {
-    let mut out = std::io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+/// Every verb. A new one is a file and an entry here: help, completions and dispatch follow.
+const VERBS: &[Verb] = &[
+    verb!(
+        "list",
+        "List the ops and their rungs, each with its idea",
+        list::list(ListArguments),
+        ["list", "list transpose --json",]
+    ),
+    verb!("info", "Describe the devices that open, and say why others do not", list::info(InfoArguments), ["info"]),
+    verb!(
+        "run",
+        "Climb the ladder of an op: every rung verified, then timed side by side",
+        run::run(RunArguments),
+        [
+            "run transpose --size 8192",
+            "run matmul --size 1024..16384*2 --budget 30s --output sweep.json",
+            "run transpose --kernel mine.wgsl --tile 32,32 --rung naive",
+            "run matmul --m 512 --n 512 --k 512 --rung tiled --format json",
+        ]
+    ),
+    verb!(
+        "compare",
+        "Compare two kept runs row by row; ends 1 where something got slower",
+        compare::compare(CompareArguments),
+        [
+            "compare before.json after.json",
+            "compare --baseline main-1.json,main-2.json mine-1.json mine-2.json --threshold 3",
+        ]
+    ),
+    verb!(
+        "explain",
+        "Run a rung on the simulator and print its source with what every line did",
+        explain::explain(ExplainArguments),
+        ["explain transpose/tiled", "explain matmul/tiled@16 --size 128 --format json",]
+    ),
+    verb!(
+        "check",
+        "Run a WGSL shader of your own on the simulator: races, bad accesses, conflicts, divergence. No GPU needed",
+        check::check(CheckArguments),
+        [
+            "check blur.wgsl --groups 16,16,1 --buffer 0=65536xf32 --buffer 1=65536xf32 --buffer 2=u32:256,256",
+            "check sort.wgsl --config sort.toml --format json",
+        ]
+    ),
+    verb!(
+        "limits",
+        "Measure what a device can do at most: copies, multiply-adds, shared memory, launches",
+        limits::limits(LimitsArguments),
+        ["limits", "limits --backend cuda --again --format json"]
+    ),
+    verb!(
+        "profile",
+        "Hardware counters by Nsight Compute (CUDA) beside the simulator's, rung by rung",
+        profile::profile(ProfileArguments),
+        ["profile transpose --size 1024", "profile matmul/tiled --size 256 --format json"]
+    ),
+    verb!(
+        "advise",
+        "Say where data should go on a device: registers, shared, constant or global memory, and why",
+        advise::advise(AdviseArguments),
+        [
+            "advise --bytes 16K --access strided --reuse 32 --shared-by block",
+            "advise --bytes 1G --access random --backend sim",
+        ]
+    ),
+    verb!(
+        "report",
+        "Print kept runs in another format: a table, an HTML page, a picture",
+        report::report(ReportArguments),
+        ["report run.json --format markdown", "report cuda.json wgpu.json --output report.html",]
+    ),
+    verb!(
+        "completions",
+        "Print the completions of a shell",
+        completions::completions(CompletionsArguments),
+        ["completions bash > ~/.local/share/bash-completion/completions/gpu-ladder",]
+    ),
+];
+
+/// The command line as `clap` knows it.
+fn command() -> Command {
+    let mut command = Command::new("gpu-ladder")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Optimisation ladders of GPU kernels: verified, timed against the hardware's limit, explained")
+        .after_help("Exit codes: 0 all as it should be, 1 a wrong result or a regression, 2 could not run.")
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+    for verb in VERBS {
+        let examples: Vec<String> = verb.examples.iter().map(|line| format!("  gpu-ladder {line}")).collect();
+        let help = format!("Examples:\n{}", examples.join("\n"));
+        command = command
+            .subcommand((verb.flags)(Command::new(verb.name)).about(verb.about).long_about(None).after_help(help));
+    }
+    command
+}
+
+/// Parses the arguments of the process and does what they say; false where the answer is a bad one.
+pub fn call() -> Result<bool> {
+    let matches = command().get_matches();
+    let Some((name, arguments)) = matches.subcommand() else { return Ok(true) };
+    VERBS.iter().find(|verb| verb.name == name).map_or(Ok(true), |verb| (verb.call)(arguments))
 }

@@ -1,105 +1,149 @@
 //! `run`: climb a ladder.
 
-use super::{DeviceArguments, print, unicode};
+use super::kernel::KernelArguments;
+use super::output::{OutputArguments, bad};
+use super::selectors::{DeviceArguments, ProblemArguments, problem_of_size};
+use super::terminal::{Spinner, complain};
 use clap::Args;
 use gpu_ladder::backend::Select;
-use gpu_ladder::climb::{Ascent, Climb};
+use gpu_ladder::climb::{Ascent, Climb, Progress};
 use gpu_ladder::npy::{self, Matrix};
-use gpu_ladder::op::{self, Op};
-use gpu_ladder::{Element, Error, Problem, Result, Timing, report};
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use gpu_ladder::{Problem, Result, Timing, op};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// The flags of `run`.
 #[derive(Args)]
 pub struct RunArguments {
-    /// The op; see `list`.
-    op: String,
+    /// The op, or OP/RUNG; see `list`.
+    #[arg(value_name = "OP", required_unless_present = "op_flag")]
+    op: Option<String>,
+    /// The same as a flag.
+    #[arg(long = "op", value_name = "OP", conflicts_with = "op")]
+    op_flag: Option<String>,
     #[command(flatten)]
     device: DeviceArguments,
     /// Only this rung; several by commas.
     #[arg(long, value_delimiter = ',')]
     rung: Vec<String>,
-    /// Every dimension that is not given by its own name (default 1024); several by commas.
-    #[arg(long, value_delimiter = ',')]
-    size: Vec<u64>,
-    /// All dimensions at once, such as 8191x8193; several by commas.
-    #[arg(long, value_delimiter = ',')]
-    shape: Vec<String>,
-    /// Rows of the input.
-    #[arg(long)]
-    rows: Option<u64>,
-    /// Columns of the input.
-    #[arg(long)]
-    cols: Option<u64>,
-    /// Elements of a vector.
-    #[arg(long)]
-    len: Option<u64>,
-    /// Rows of A and C.
-    #[arg(long)]
-    m: Option<u64>,
-    /// Columns of B and C.
-    #[arg(long)]
-    n: Option<u64>,
-    /// Columns of A, rows of B.
-    #[arg(long)]
-    k: Option<u64>,
-    /// Matrices.
-    #[arg(long, default_value_t = 1)]
-    batch: u64,
-    /// f32, f64, f16, bf16, i8 ...
-    #[arg(long, default_value = "f32")]
-    element: String,
+    #[command(flatten)]
+    problem: ProblemArguments,
     /// The seed of generated inputs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// An f32 matrix as a NumPy file, in place of a generated input (transpose).
+    /// An f32 matrix as a NumPy file, in place of a generated input (transpose); an --output that ends
+    /// in .npy then takes the result.
     #[arg(long)]
     input: Option<PathBuf>,
-    /// Where to write the result as a NumPy file.
-    #[arg(long, requires = "input")]
-    output: Option<PathBuf>,
     /// Compile WGSL with everything that a browser enforces.
     #[arg(long)]
     browser_checks: bool,
     /// Lower the largest binding of a wgpu device, in bytes, to see what a smaller device would do.
     #[arg(long, hide = true)]
     max_binding: Option<u64>,
-    /// Seconds of sampling.
-    #[arg(long, allow_negative_numbers = true)]
-    budget: Option<f64>,
-    /// Seconds of work before the first sample.
-    #[arg(long, allow_negative_numbers = true)]
-    warmup: Option<f64>,
+    #[command(flatten)]
+    kernel: KernelArguments,
+    #[command(flatten)]
+    timing: TimingArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// How to time.
+#[derive(Args)]
+pub struct TimingArguments {
+    /// Time for samples, such as 2.5, 30s or 500ms.
+    #[arg(long, allow_hyphen_values = true)]
+    budget: Option<String>,
+    /// Time of work before the first sample.
+    #[arg(long, allow_hyphen_values = true)]
+    warmup: Option<String>,
     /// Exactly this many rounds of samples.
     #[arg(long)]
     iters: Option<usize>,
     /// Run on one buffer set again and again instead of rotating past the cache.
     #[arg(long)]
     warm_cache: bool,
-    /// table, markdown, csv or json.
-    #[arg(long, default_value = "table")]
-    format: String,
+}
+
+impl TimingArguments {
+    /// The timing that was asked for; `None` leaves it to the device.
+    pub fn timing(&self) -> Result<Option<Timing>> {
+        let mut timing = Timing { warm_cache: self.warm_cache, ..Timing::default() };
+        if let Some(value) = &self.budget {
+            timing.budget = duration("--budget", value)?;
+        }
+        if let Some(value) = &self.warmup {
+            timing.warmup = duration("--warmup", value)?;
+        }
+        if let Some(rounds) = self.iters {
+            if rounds == 0 {
+                return Err(bad("--iters", "0", "a time needs at least one round"));
+            }
+            (timing.min_rounds, timing.max_rounds) = (rounds, rounds);
+        }
+        let asked = self.budget.is_some() || self.warmup.is_some() || self.iters.is_some() || self.warm_cache;
+        Ok(asked.then_some(timing))
+    }
+}
+
+/// A time as people write it; a bare number is in seconds.
+fn duration(option: &'static str, text: &str) -> Result<Duration> {
+    let units = [("ms", 1e-3), ("us", 1e-6), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("", 1.0)];
+    let parsed =
+        units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
+    let seconds = parsed.ok_or_else(|| bad(option, text, "a number of seconds, or one with ms, s or min"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| bad(option, text, error.to_string()))
 }
 
 /// Climbs, prints, and says whether every verdict passed.
 pub fn run(arguments: &RunArguments) -> Result<bool> {
-    let format = report::find(&arguments.format)?;
-    let op = op::find(&arguments.op)?;
-    let element: Element = arguments.element.parse()?;
-    if let Some(path) = &arguments.output {
-        npy::check_writable(path)?;
+    let matrix_file = arguments.output.output.as_deref().filter(|path| path.extension().is_some_and(|e| e == "npy"));
+    let format = match matrix_file {
+        Some(path) => {
+            if arguments.input.is_none() {
+                return Err(bad(
+                    "--output",
+                    path.display().to_string(),
+                    "a matrix is written only where --input gives one",
+                ));
+            }
+            npy::check_writable(path)?;
+            gpu_ladder::report::find(arguments.output.format.as_deref().unwrap_or("table"))?
+        }
+        None => arguments.output.format()?,
+    };
+    let climb = climb(arguments)?;
+    let ascent = watched(&climb)?;
+    for (backend, error) in &ascent.missing {
+        complain(&format!("{backend}: {error}"));
     }
+    match matrix_file {
+        Some(path) => {
+            write_matrix(path, &climb.problems[0], &ascent)?;
+            OutputArguments { output: None, ..arguments.output.clone() }.rows(format, &ascent.rows, &climb.rungs)?;
+        }
+        None => arguments.output.rows(format, &ascent.rows, &climb.rungs)?,
+    }
+    match ascent.stopped {
+        Some(error) => Err(error),
+        None => Ok(ascent.rows.iter().all(|row| !row.is_failure())),
+    }
+}
+
+/// The climb that the flags describe.
+fn climb(arguments: &RunArguments) -> Result<Climb> {
+    let word = arguments.op.as_ref().or(arguments.op_flag.as_ref()).map_or("", String::as_str);
+    let (op_name, rung) = word.split_once('/').map_or((word, None), |(op, rung)| (op, Some(rung.to_string())));
+    let op = op::find(op_name)?;
     let mut climb = Climb::new(op, problem_of_size(op, 1));
-    climb.problems = problems(op, element, arguments)?;
+    const DEFAULT_SIZE: u64 = 1024;
+    climb.problems = arguments.problem.problems(op, DEFAULT_SIZE)?;
     if let Some(path) = &arguments.input {
         if op.name() != "transpose" {
-            return Err(Error::Option {
-                option: "--input",
-                value: path.display().to_string(),
-                problem: "only transpose reads one matrix".into(),
-            });
+            return Err(bad("--input", path.display().to_string(), "only transpose reads one matrix"));
         }
         let matrix = npy::read(path)?;
         climb.problems = vec![Problem::new(matrix.element, [matrix.rows, matrix.cols])];
@@ -107,108 +151,55 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     }
     climb.backends = arguments.device.backend.clone();
     climb.select = Select {
-        device: arguments.device.device.clone(),
         browser_checks: arguments.browser_checks,
         max_binding: arguments.max_binding,
+        ..arguments.device.select()
     };
     climb.seed = arguments.seed;
-    climb.timing = timing(arguments)?;
-    if !arguments.rung.is_empty() {
-        climb = climb.with_rungs(&arguments.rung)?;
+    climb.timing = arguments.timing.timing()?;
+    let rungs: Vec<String> = arguments.rung.iter().cloned().chain(rung).collect();
+    if !rungs.is_empty() {
+        climb = climb.with_rungs(&rungs)?;
     }
-    let ascent = with_progress(&climb)?;
-    for (backend, error) in &ascent.missing {
-        eprintln!("{backend}: {error}");
-    }
-    if let (Some(path), Some(bytes)) = (&arguments.output, ascent.output.clone()) {
-        let problem = &climb.problems[0];
-        npy::write(path, &Matrix { element: problem.element, rows: problem.dim(1), cols: problem.dim(0), bytes })?;
-    }
-    print(&(format.print)(&ascent.rows, unicode()));
-    Ok(ascent.passed())
-}
-
-/// Every problem that was asked for: by shape, or by size and single dimensions.
-fn problems(op: &dyn Op, element: Element, arguments: &RunArguments) -> Result<Vec<Problem>> {
-    const DEFAULT: u64 = 1024;
-    let mut problems = Vec::new();
-    for shape in &arguments.shape {
-        let dims: std::result::Result<Vec<u64>, _> = shape.split('x').map(str::parse).collect();
-        let dims = dims.map_err(|_| Error::Option {
-            option: "--shape",
-            value: shape.clone(),
-            problem: format!("whole numbers with x between, for {}", op.dims().join(", ")),
-        })?;
-        problems.push(Problem::new(element, dims).with_batch(arguments.batch));
-    }
-    let named = [arguments.rows, arguments.cols, arguments.m, arguments.n, arguments.k, arguments.len];
-    let sizes: &[u64] = match arguments.size.as_slice() {
-        [] if problems.is_empty() || named.iter().any(Option::is_some) => &[DEFAULT],
-        sizes => sizes,
-    };
-    for &size in sizes {
-        let mut problem = problem_of_size(op, size);
-        problem.element = element;
-        for (name, value) in op.dims().iter().zip(&mut problem.dims) {
-            let given = match *name {
-                "rows" => arguments.rows,
-                "cols" => arguments.cols,
-                "m" => arguments.m,
-                "n" => arguments.n,
-                "k" => arguments.k,
-                _ => arguments.len,
-            };
-            *value = given.unwrap_or(*value);
+    if let Some(own) = arguments.kernel.rung(op, climb.problems[0].element.size())? {
+        if climb.rungs.is_empty() {
+            climb.rungs = op.ladder().to_vec();
         }
-        problems.push(problem.with_batch(arguments.batch));
+        climb.rungs.push(own);
     }
-    Ok(problems)
+    Ok(climb)
 }
 
-/// A problem whose matrices are square; a vector has as many elements as such a matrix.
-pub fn problem_of_size(op: &dyn Op, size: u64) -> Problem {
-    let dims: Vec<u64> =
-        op.dims().iter().map(|name| if *name == "len" { size.saturating_mul(size) } else { size }).collect();
-    Problem::new(Element::F32, dims)
+fn write_matrix(path: &Path, problem: &Problem, ascent: &Ascent) -> Result<()> {
+    let Some(bytes) = ascent.output.clone() else { return Ok(()) };
+    npy::write(path, &Matrix { element: problem.element, rows: problem.dim(1), cols: problem.dim(0), bytes })
 }
 
-/// The timing that was asked for; `None` leaves it to the device.
-fn timing(arguments: &RunArguments) -> Result<Option<Timing>> {
-    let seconds = |option: &'static str, value: f64| {
-        Duration::try_from_secs_f64(value).map_err(|error| Error::Option {
-            option,
-            value: value.to_string(),
-            problem: error.to_string(),
-        })
-    };
-    let mut timing = Timing { warm_cache: arguments.warm_cache, ..Timing::default() };
-    if let Some(value) = arguments.budget {
-        timing.budget = seconds("--budget", value)?;
+/// Set by the first interruption: the step that runs is finished and the rows so far are kept. A
+/// second one ends the process as usual.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+struct Watched(Spinner);
+
+impl Progress for Watched {
+    fn step(&mut self, what: &str) {
+        self.0.say(what);
     }
-    if let Some(value) = arguments.warmup {
-        timing.warmup = seconds("--warmup", value)?;
+
+    fn stop(&self) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
     }
-    if let Some(rounds) = arguments.iters {
-        if rounds == 0 {
-            return Err(Error::Option {
-                option: "--iters",
-                value: "0".into(),
-                problem: "a time needs at least one round".into(),
-            });
+}
+
+/// Climbs, with progress where somebody watches.
+pub fn watched(climb: &Climb) -> Result<Ascent> {
+    // Without a handler an interruption ends the process and loses the rows; that is no reason not to run.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            const BY_INTERRUPT: i32 = 130;
+            std::process::exit(BY_INTERRUPT);
         }
-        (timing.min_rounds, timing.max_rounds) = (rounds, rounds);
-    }
-    let asked =
-        arguments.budget.is_some() || arguments.warmup.is_some() || arguments.iters.is_some() || arguments.warm_cache;
-    Ok(asked.then_some(timing))
-}
-
-/// Progress goes to a terminal only: a log gets neither escape codes nor carriage returns.
-fn with_progress(climb: &Climb) -> Result<Ascent> {
-    let terminal = std::io::stderr().is_terminal() && std::env::var("TERM").is_ok_and(|t| t != "dumb");
-    let bar = if terminal { indicatif::ProgressBar::new_spinner() } else { indicatif::ProgressBar::hidden() };
-    bar.enable_steady_tick(Duration::from_millis(100));
-    let ascent = pollster::block_on(climb.run(&mut |step: &str| bar.set_message(step.to_string())));
-    bar.finish_and_clear();
-    ascent
+        complain("interrupted: the rows so far follow; once more ends at once");
+    });
+    pollster::block_on(climb.run(&mut Watched(Spinner::new())))
 }

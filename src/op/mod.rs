@@ -6,7 +6,9 @@
 mod copy;
 mod fit;
 pub(crate) mod matmul;
+mod multiply_add;
 mod reduce;
+mod shared_read;
 pub(crate) mod transpose;
 mod transpose_in_place;
 
@@ -21,12 +23,14 @@ use std::sync::Arc;
 pub use copy::Copy;
 pub use fit::{Band, Window, accepts, parts, runs};
 pub use matmul::Matmul;
+pub use multiply_add::MultiplyAdd;
 pub use reduce::Reduce;
+pub use shared_read::SharedRead;
 pub use transpose::Transpose;
 pub use transpose_in_place::TransposeInPlace;
 
 /// Every op, in the order in which it is best learnt.
-pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &TransposeInPlace, &Matmul, &Reduce];
+pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &TransposeInPlace, &Matmul, &Reduce, &MultiplyAdd, &SharedRead];
 
 /// The op called `name`.
 ///

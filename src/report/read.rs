@@ -1,10 +1,10 @@
 //! Rows back from their JSON document, so that a table can be printed from a kept run.
 
-use super::{Cell, Row};
+use super::{Cell, Counters, Row};
 use crate::error::{Error, Result};
 use serde_json::Value;
 
-/// The rows of a document that [`FORMATS`](super::FORMATS)' `json` wrote. Simulator counters are not read back.
+/// The rows of a document that [`FORMATS`](super::FORMATS)' `json` wrote. Fields that a later version added are left out.
 ///
 /// # Errors
 /// [`Error::File`] naming `path` for text that is no such document.
@@ -13,6 +13,10 @@ pub fn rows(path: &str, text: &str) -> Result<Vec<Row>> {
     let document: Value = serde_json::from_str(text).map_err(|e| wrong(format!("not JSON: {e}")))?;
     if document["schema"] != "gpu-ladder/rows" {
         return Err(wrong("not a report of this tool: its schema is not gpu-ladder/rows".into()));
+    }
+    let version = document["version"].as_u64().unwrap_or(0);
+    if version != u64::from(super::SCHEMA_VERSION) {
+        return Err(wrong(format!("its version is {version}; this tool reads version {}", super::SCHEMA_VERSION)));
     }
     let list = document["rows"].as_array().ok_or_else(|| wrong("it has no rows".into()))?;
     list.iter().map(|row| one(row).ok_or_else(|| wrong(format!("a row lacks a field: {row}")))).collect()
@@ -66,6 +70,9 @@ fn one(row: &Value) -> Option<Row> {
         share_of_copy: number("share_of_copy"),
         speedup_over_first: number("speedup_over_first"),
         share_of_vendor: number("share_of_vendor"),
+        step: number("step"),
+        step_low: number("step_low"),
+        step_high: number("step_high"),
         share_of_data_sheet: number("share_of_data_sheet"),
         sm_clock_mhz: row["sm_clock_mhz"].as_u64().map(|n| n as u32),
         power_w: number("power_w"),
@@ -73,6 +80,30 @@ fn one(row: &Value) -> Option<Row> {
         floor_us: number("floor_us"),
         near_floor: row["near_floor"].as_bool(),
         drift: number("drift"),
-        counters: None,
+        counters: counters(row),
+    })
+}
+
+fn counters(row: &Value) -> Option<Counters> {
+    let number = |name: &str| row[name].as_f64();
+    let count = |name: &str| row[name].as_u64();
+    let hazards = row["hazards"].as_array().into_iter().flatten();
+    Some(Counters {
+        sectors_per_load: number("sectors_per_load"),
+        sectors_per_store: number("sectors_per_store"),
+        ideal_sectors_per_load: number("ideal_sectors_per_load"),
+        ideal_sectors_per_store: number("ideal_sectors_per_store"),
+        global_efficiency: number("global_efficiency"),
+        conflict_degree: number("conflict_degree"),
+        load_conflict_degree: number("load_conflict_degree"),
+        store_conflict_degree: number("store_conflict_degree"),
+        lanes_per_instruction: number("lanes_per_instruction"),
+        instructions: count("instructions")?,
+        flops: count("flops")?,
+        barriers: count("barriers")?,
+        arithmetic_intensity: number("arithmetic_intensity"),
+        resident_warps: count("resident_warps")? as u32,
+        occupancy_limiter: row["occupancy_limiter"].as_str()?.to_string(),
+        hazards: hazards.filter_map(|h| h.as_str().map(String::from)).collect(),
     })
 }

@@ -89,6 +89,11 @@ pub struct Row {
     pub speedup_over_first: Option<f64>,
     /// The time of the vendor's fastest row over its own, in the same rounds: above 1 is faster.
     pub share_of_vendor: Option<f64>,
+    /// The time of the verified rung before it in the ladder over its own, round by round, with a
+    /// 95 % interval: an interval that holds 1 is no difference.
+    pub step: Option<f64>,
+    pub step_low: Option<f64>,
+    pub step_high: Option<f64>,
     /// Bandwidth as a share of the data sheet's.
     pub share_of_data_sheet: Option<f64>,
     pub sm_clock_mhz: Option<u32>,
@@ -168,6 +173,9 @@ impl Row {
             share_of_copy: None,
             speedup_over_first: None,
             share_of_vendor: None,
+            step: None,
+            step_low: None,
+            step_high: None,
             share_of_data_sheet: None,
             sm_clock_mhz: None,
             power_w: None,
@@ -177,6 +185,35 @@ impl Row {
             drift: None,
             counters: None,
         }
+    }
+
+    /// Whether it should have worked and did not, or was timed without a single valid sample.
+    pub fn is_failure(&self) -> bool {
+        self.cell.is_failure() || self.has_no_samples()
+    }
+
+    /// Whether it was timed, and no sample was valid.
+    pub fn has_no_samples(&self) -> bool {
+        self.samples == Some(0)
+    }
+
+    /// The dimensions in one word, such as `8192x8192`.
+    pub fn shape(&self) -> String {
+        self.dims.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join("x")
+    }
+
+    /// What it is about in one line: `transpose f32, rows 8192, cols 8192`.
+    pub fn problem(&self) -> String {
+        let dims: Vec<String> = self.dims.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let batch = if self.batch == 1 { String::new() } else { format!(", batch {}", self.batch) };
+        let layout = self.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
+        format!("{} {}, {}{batch}{layout}", self.op, self.element, dims.join(", "))
+    }
+
+    /// The ratio to the rung before it, with its interval.
+    pub(crate) fn set_step(&mut self, (ratio, (low, high)): (f64, (f64, f64))) {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        [self.step, self.step_low, self.step_high] = [ratio, low, high].map(finite);
     }
 
     pub(crate) fn set_stage(&mut self, stage: &Stage<Any>) {

@@ -1,0 +1,138 @@
+//! Where results go and in which format: flags that every verb with rows shares.
+
+use super::terminal::{chinese, print, unicode, width};
+use clap::Args;
+use gpu_ladder::counted::{Counts, count_all, small};
+use gpu_ladder::limits::{Ceilings, store};
+use gpu_ladder::op::{self, Op};
+use gpu_ladder::report::story::Background;
+use gpu_ladder::report::{self, Format, Page, Row, file};
+use gpu_ladder::rung::Rung;
+use gpu_ladder::sim::Machine;
+use gpu_ladder::words::Language;
+use gpu_ladder::{Element, Error, Problem, Result};
+use std::path::PathBuf;
+
+#[derive(Args, Clone)]
+pub struct OutputArguments {
+    /// table, markdown, csv, json, html or svg (default: what the name of --output says, else table).
+    #[arg(long)]
+    pub format: Option<String>,
+    /// Write the results to this file, whole or not at all.
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// en or zh (default: the locale's).
+    #[arg(long)]
+    pub lang: Option<String>,
+    /// Tables only, without the sentences.
+    #[arg(long)]
+    pub brief: bool,
+}
+
+impl OutputArguments {
+    /// The format asked for by name, by the file's ending, or the table. Whatever is wrong with
+    /// either is said before any work is done.
+    pub fn format(&self) -> Result<&'static Format> {
+        if let Some(path) = &self.output {
+            file::check_writable(path)?;
+        }
+        let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
+        match (&self.format, ending) {
+            (Some(name), _) => report::find(name),
+            (None, Some(ending)) => report::by_ending(ending),
+            (None, None) => report::find("table"),
+        }
+    }
+
+    /// The language asked for, else that of the locale.
+    pub fn language(&self) -> Result<Language> {
+        match &self.lang {
+            None => Ok(if chinese() { Language::Chinese } else { Language::English }),
+            Some(tag) => Language::from_tag(tag).ok_or_else(|| Error::Unknown {
+                kind: "language",
+                word: tag.clone(),
+                known: vec!["en".into(), "zh".into()],
+            }),
+        }
+    }
+
+    /// Prints rows, or writes them to the file. `own` are rungs that no ladder has.
+    pub fn rows(&self, format: &Format, rows: &[Row], own: &[Rung]) -> Result<()> {
+        let story = !self.brief && format.explains;
+        let page = Page {
+            unicode: self.output.is_none() && unicode(),
+            width: width(),
+            story,
+            background: Background {
+                language: self.language()?,
+                counts: if story { counts(rows, own) } else { Counts::default() },
+                ceilings: ceilings(rows),
+            },
+        };
+        self.text(&(format.print)(rows, &page))
+    }
+
+    /// Prints text, or writes it to the file.
+    pub fn text(&self, text: &str) -> Result<()> {
+        match &self.output {
+            Some(path) => file::write(path, text.as_bytes()),
+            None => {
+                print(text);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The kept ceilings of the devices among rows.
+fn ceilings(rows: &[Row]) -> Vec<Ceilings> {
+    let Some(folder) = store::folder() else { return Vec::new() };
+    let mut devices: Vec<(&str, &str)> = rows.iter().map(|row| (row.backend.as_str(), row.device.as_str())).collect();
+    devices.sort();
+    devices.dedup();
+    // A file that cannot be read is `limits`' to mend; a report does without.
+    devices.iter().filter_map(|(backend, device)| store::named(&folder, backend, device).ok().flatten()).collect()
+}
+
+/// What the simulator counts of every rung among the rows, at a size that takes a moment.
+fn counts(rows: &[Row], own: &[Rung]) -> Counts {
+    /// Columns and rows of the problem that is simulated.
+    const SIDE: u64 = 128;
+    let mut counts = Counts::default();
+    for op in op::OPS {
+        let of_op: Vec<&Row> = rows.iter().filter(|row| row.op == op.name()).collect();
+        let Some(first) = of_op.first() else { continue };
+        let (Some(problem), Ok(machine)) = (problem_of_row(*op, first), Machine::load(machine_of(&first.device)))
+        else {
+            continue;
+        };
+        let all = op.ladder().iter().chain(own.iter().filter(|rung| !op.ladder().contains(rung)));
+        let rungs: Vec<Rung> = all.filter(|rung| of_op.iter().any(|row| row.rung == rung.id())).cloned().collect();
+        counts.extend(count_all(*op, &rungs, &small(*op, &problem, SIDE), &machine));
+    }
+    counts
+}
+
+fn problem_of_row(op: &dyn Op, row: &Row) -> Option<Problem> {
+    let dims: Vec<u64> = row.dims.iter().map(|(_, value)| *value).collect();
+    let problem = Problem::new(row.element.parse::<Element>().ok()?, dims).with_batch(row.batch);
+    match &row.layout {
+        None => Some(problem),
+        Some(word) => super::selectors::with_layout(op, problem, word).ok(),
+    }
+}
+
+/// The machine model that is nearest to a device.
+fn machine_of(device: &str) -> &str {
+    const NEAREST: &[(&str, &str)] =
+        &[("A100", "nvidia-a100"), ("4090", "nvidia-rtx4090"), ("T4", "nvidia-t4"), ("H200", "nvidia-h200")];
+    if Machine::names().any(|name| name == device) {
+        return device;
+    }
+    NEAREST.iter().find(|(part, _)| device.contains(part)).map_or("nvidia-h200", |(_, model)| model)
+}
+
+/// An option whose value makes no sense.
+pub fn bad(option: &'static str, value: impl Into<String>, problem: impl Into<String>) -> Error {
+    Error::Option { option, value: value.into(), problem: problem.into() }
+}

@@ -1,0 +1,173 @@
+//! `profile`: hardware counters by Nsight Compute beside the simulator's, rung by rung. Where the
+//! profiler or the right to use it is missing, the cause is named and the simulator's stand alone.
+
+use super::output::{OutputArguments, bad};
+use super::selectors::ProblemArguments;
+use super::terminal::{Spinner, complain, unicode};
+use clap::Args;
+use gpu_ladder::counted::{Counted, count};
+use gpu_ladder::op::{self, Op};
+use gpu_ladder::report::counters::{self, Figures, Line};
+use gpu_ladder::rung::Rung;
+use gpu_ladder::sim::Machine;
+use gpu_ladder::{Error, Problem, Result};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The flags of `profile`.
+#[derive(Args)]
+pub struct ProfileArguments {
+    /// The op, or OP/RUNG; see `list`.
+    op: String,
+    /// Only this rung; several by commas.
+    #[arg(long, value_delimiter = ',')]
+    rung: Vec<String>,
+    #[command(flatten)]
+    problem: ProblemArguments,
+    /// The profiler, where it is not on the PATH.
+    #[arg(long)]
+    ncu: Option<PathBuf>,
+    /// The machine model of the simulator.
+    #[arg(long, default_value = "nvidia-h200")]
+    machine: String,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Runs both, prints both.
+pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
+    let (op_name, rung) = arguments.op.split_once('/').map_or((arguments.op.as_str(), None), |(op, r)| (op, Some(r)));
+    let op = op::find(op_name)?;
+    let words: Vec<&str> = arguments.rung.iter().map(String::as_str).chain(rung).collect();
+    if let Some(word) = words.iter().find(|w| !op.ladder().iter().any(|r| r.answers_to(w))) {
+        let known = op.ladder().iter().map(Rung::id).collect();
+        return Err(Error::Unknown { kind: "rung", word: word.to_string(), known });
+    }
+    let rungs: Vec<&Rung> =
+        op.ladder().iter().filter(|r| words.is_empty() || words.iter().any(|w| r.answers_to(w))).collect();
+    const SIDE: u64 = 256;
+    let problems = arguments.problem.problems(op, SIDE)?;
+    let [problem] = problems.as_slice() else {
+        return Err(bad("the problem", format!("{} of them", problems.len()), "profile takes one"));
+    };
+    op.check(problem)?;
+    let machine = Machine::load(&arguments.machine).map_err(|e| bad("--machine", &arguments.machine, e.to_string()))?;
+    let format = arguments.output.format.as_deref().unwrap_or("table");
+    counters::print(format, "", &[], false)?;
+    let mut profiler = match Profiler::find(arguments) {
+        Ok(profiler) => Some(profiler),
+        Err(because) => {
+            complain(&format!("no hardware counters: {because}. The simulator's stand alone"));
+            None
+        }
+    };
+    let spinner = Spinner::new();
+    let mut lines = Vec::new();
+    for rung in rungs {
+        spinner.say(&format!("counting {}", rung.id()));
+        let counted = count(op, rung, problem, &machine);
+        let mut line = Line { rung: rung.id(), ..Line::default() };
+        match &counted {
+            Ok(counted) => line.simulated = Some(simulated(counted)),
+            Err(error) => line.notes.push(format!("simulator: {error}")),
+        }
+        if let Some(found) = &profiler {
+            spinner.say(&format!("profiling {}", rung.id()));
+            match found.measure(op, rung, problem) {
+                Ok(figures) => line.measured = Some(figures),
+                Err(Trouble::Rung(because)) => line.notes.push(format!("ncu: {because}")),
+                Err(Trouble::All(because)) => {
+                    complain(&format!("no hardware counters: {because}. The simulator's stand alone"));
+                    profiler = None;
+                }
+            }
+        }
+        lines.push(line);
+    }
+    drop(spinner);
+    let dims: Vec<String> = op.dims().iter().zip(&problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
+    let head = format!("{} {}, {}; simulated {}", op.name(), problem.element, dims.join(", "), machine.name);
+    let unicode = arguments.output.output.is_none() && unicode();
+    arguments.output.text(&counters::print(format, &head, &lines, unicode)?)?;
+    Ok(true)
+}
+
+fn simulated(counted: &Counted) -> Figures {
+    counted.profile().map(|profile| Figures::of_profile(&profile.totals, &profile.occupancy)).unwrap_or_default()
+}
+
+/// Nsight Compute, ready to run this very tool.
+struct Profiler {
+    ncu: PathBuf,
+    tool: PathBuf,
+}
+
+/// Why there are no hardware counters.
+enum Trouble {
+    /// For this rung.
+    Rung(String),
+    /// At all.
+    All(String),
+}
+
+impl Profiler {
+    fn find(arguments: &ProfileArguments) -> std::result::Result<Profiler, String> {
+        if !cfg!(feature = "cuda") {
+            return Err("this build has no CUDA backend; build with `--features cuda`".into());
+        }
+        let ncu = arguments.ncu.clone().unwrap_or_else(|| "ncu".into());
+        match Command::new(&ncu).arg("--version").output() {
+            Ok(output) if output.status.success() => {}
+            Ok(output) => return Err(format!("{} --version failed ({})", ncu.display(), output.status)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(format!("there is no {}; it comes with NVIDIA Nsight Compute (see --ncu)", ncu.display()));
+            }
+            Err(error) => return Err(format!("{}: {error}", ncu.display())),
+        }
+        let tool = std::env::current_exe().map_err(|e| e.to_string())?;
+        Ok(Profiler { ncu, tool })
+    }
+
+    /// The counters of the first launch of each of a rung's passes.
+    fn measure(&self, op: &dyn Op, rung: &Rung, problem: &Problem) -> std::result::Result<Figures, Trouble> {
+        let shape: Vec<String> = problem.dims.iter().map(u64::to_string).collect();
+        let kernels = format!("regex:^{}_{}", op.name(), rung.name);
+        let mut command = Command::new(&self.ncu);
+        command.args(["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--kill", "yes"]);
+        command.args(["-k", &kernels, "--launch-count", &rung.passes.len().max(1).to_string()]);
+        command.args(["--metrics", &counters::METRICS.join(",")]);
+        command.arg(&self.tool).args([
+            "run",
+            op.name(),
+            "--backend",
+            "cuda",
+            "--brief",
+            "--iters",
+            "1",
+            "--warmup",
+            "0",
+        ]);
+        command.args(["--rung", &rung.id(), "--shape", &shape.join("x"), "--element", problem.element.name()]);
+        command.args(["--batch", &problem.batch.to_string()]);
+        if let Some(layout) = op.layout(problem) {
+            command.args(["--layout", &layout]);
+        }
+        let output = command.output().map_err(|e| Trouble::All(e.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let both = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
+        if both.contains("ERR_NVGPUCTRPERM") {
+            return Err(Trouble::All(
+                "this user may not read the GPU's counters (ERR_NVGPUCTRPERM): run as root, or let the administrator \
+                 load the driver with NVreg_RestrictProfilingToAdminUsers=0"
+                    .into(),
+            ));
+        }
+        if both.contains("no cuda backend") {
+            return Err(Trouble::All("CUDA does not open here".into()));
+        }
+        counters::of_ncu(&text).ok_or_else(|| {
+            let said = both.lines().filter(|line| line.contains("==") || line.contains("absent")).next_back();
+            Trouble::Rung(said.unwrap_or("no kernel of this rung ran").trim().to_string())
+        })
+    }
+}

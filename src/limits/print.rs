@@ -1,0 +1,74 @@
+//! Ceilings as a table, in markdown or as JSON.
+
+use super::{Ceiling, Ceilings, Kind, data_sheet, store};
+use crate::error::{Error, Result};
+use crate::report::{grid, significant};
+use comfy_table::presets;
+
+/// Prints the ceilings of devices.
+///
+/// # Errors
+/// [`Error::Unknown`] for a format that is none of these.
+pub fn print(format: &str, all: &[Ceilings], unicode: bool) -> Result<String> {
+    let style = match format {
+        "table" if unicode => presets::UTF8_FULL_CONDENSED,
+        "table" => presets::ASCII_FULL_CONDENSED,
+        "markdown" => presets::ASCII_MARKDOWN,
+        "json" if all.len() == 1 => return Ok(store::json(&all[0])),
+        "json" => {
+            let list: Vec<serde_json::Value> =
+                all.iter().filter_map(|one| serde_json::from_str(&store::json(one)).ok()).collect();
+            return Ok(format!("{:#}\n", serde_json::Value::Array(list)));
+        }
+        other => {
+            let known = ["table", "markdown", "json"].map(String::from).to_vec();
+            return Err(Error::Unknown { kind: "format", word: other.into(), known });
+        }
+    };
+    let mut text = String::new();
+    for device in all {
+        let software = if device.software_adapter { ", SOFTWARE ADAPTER: this says nothing about a GPU" } else { "" };
+        text +=
+            &format!("{}: {} ({}), {} clock{software}\n\n", device.backend, device.device, device.driver, device.clock);
+        let header = ["ceiling", "measured", "95 % interval", "data sheet", "share", "SM MHz", "rung"];
+        let lines = device.ceilings.iter().map(|ceiling| line(ceiling, &device.device)).collect();
+        text += &format!("{}\n", grid(style, header.map(String::from).to_vec(), lines));
+    }
+    Ok(text)
+}
+
+fn line(ceiling: &Ceiling, device: &str) -> Vec<String> {
+    let (scale, unit) = match ceiling.kind {
+        Kind::Copy | Kind::Shared => (1e9, "GB/s"),
+        Kind::Arithmetic | Kind::Tensor => (1e12, "TFLOP/s"),
+        Kind::Launch => (1e-6, "us"),
+    };
+    let what = match ceiling.kind {
+        Kind::Copy => format!("copy, {} in both buffers", bytes(ceiling.bytes.unwrap_or(0))),
+        Kind::Shared => "shared memory, read".into(),
+        Kind::Arithmetic => format!("multiply-adds, {}", ceiling.element.as_deref().unwrap_or("")),
+        Kind::Tensor => format!("best product, {}", ceiling.element.as_deref().unwrap_or("")),
+        Kind::Launch => "smallest launch".into(),
+    };
+    let sheet = data_sheet(device).and_then(|sheet| match (ceiling.kind, ceiling.element.as_deref()) {
+        // Only a copy that no cache holds is one of memory.
+        (Kind::Copy, _) if ceiling.bytes >= Some(4 * sheet.l2_bytes) => Some(sheet.memory_bandwidth),
+        (Kind::Arithmetic, Some("f32")) => Some(sheet.f32_flops),
+        _ => None,
+    });
+    vec![
+        what,
+        format!("{} {unit}", significant(Some(ceiling.value / scale))),
+        format!("{} to {}", significant(Some(ceiling.low / scale)), significant(Some(ceiling.high / scale))),
+        sheet.map(|sheet| format!("{} {unit}", significant(Some(sheet / scale)))).unwrap_or_default(),
+        sheet.map(|sheet| format!("{:.1} %", 100.0 * ceiling.value / sheet)).unwrap_or_default(),
+        ceiling.sm_clock_mhz.map(|mhz| mhz.to_string()).unwrap_or_default(),
+        ceiling.rung.clone(),
+    ]
+}
+
+fn bytes(count: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let (size, unit) = units.into_iter().find(|(size, _)| count >= *size).unwrap_or((1, "B"));
+    format!("{} {unit}", count / size)
+}

@@ -1,0 +1,434 @@
+//! Two sets of runs compared row by row: the ratio of the times with its interval, and what became
+//! of each row. Made to stay silent where only noise differs.
+//!
+//! The samples of one run say how well that run's median is known; they cannot say how much another
+//! run of the same build would differ (clocks, memory layout, neighbours). Where a side has several
+//! runs, that spread is taken from them; where it has one, [`allowance`] stands in for it.
+
+use super::Row;
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Standard deviations to either side of a 95 % interval.
+const Z: f64 = 1.96;
+
+/// How to compare.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// A row is slower where the ratio is beyond 1 plus this share, and its interval beyond 1.
+    pub threshold: f64,
+    /// Compare rows of different devices.
+    pub across_devices: bool,
+    /// Compare rows whose inputs, seeds, cache policies or clocks differ.
+    pub across_inputs: bool,
+    /// Compare times as multiples of the best copy in the same rounds, which cancels the pace of the
+    /// whole machine; `None` does so where a device only imitates a GPU.
+    pub against_copy: Option<bool>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { threshold: 0.03, across_devices: false, across_inputs: false, against_copy: None }
+    }
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// No difference beyond noise and threshold.
+    Same,
+    /// Faster, beyond both.
+    Faster,
+    /// Slower, beyond both.
+    Slower,
+    /// It was verified before and is not any more.
+    Broken,
+    /// Verified now, and not before.
+    Mended,
+    /// Only before.
+    Gone,
+    /// Only after.
+    New,
+    /// Not timed on at least one side.
+    Untimed,
+    /// A device that only imitates a GPU, with too few runs to know how much they differ by themselves.
+    Unclear,
+}
+
+impl Change {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Change::Same => "same",
+            Change::Faster => "faster",
+            Change::Slower => "SLOWER",
+            Change::Broken => "BROKEN",
+            Change::Mended => "mended",
+            Change::Gone => "gone",
+            Change::New => "new",
+            Change::Untimed => "not timed",
+            Change::Unclear => "cannot tell",
+        }
+    }
+
+    /// Whether a gate should close on it.
+    pub fn is_regression(self) -> bool {
+        matches!(self, Change::Slower | Change::Broken)
+    }
+}
+
+/// One row of the comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What was run, in a line.
+    pub problem: String,
+    /// The rung.
+    pub rung: String,
+    /// The backend.
+    pub backend: String,
+    /// Medians over the runs, in milliseconds.
+    pub before_ms: Option<f64>,
+    /// Medians over the runs, in milliseconds.
+    pub after_ms: Option<f64>,
+    /// After over before: above 1 is slower.
+    pub ratio: Option<f64>,
+    /// A 95 % interval of the ratio.
+    pub interval: Option<(f64, f64)>,
+    /// What became of it.
+    pub change: Change,
+}
+
+/// The spread from run to run, as a share, to expect of a row where only one run is there to tell:
+/// device clocks repeat to within a per cent, launches of microseconds and host clocks less well.
+fn allowance(row: &Row) -> f64 {
+    match (row.clock, row.near_floor) {
+        (Some("device"), Some(true)) => 0.02,
+        (Some("device"), _) => 0.006,
+        _ => 0.05,
+    }
+}
+
+type Key = (String, String, String);
+
+/// The rows of one side, by what they are of, in the order of the first run.
+fn keyed(runs: &[Vec<Row>]) -> (Vec<Key>, BTreeMap<Key, Vec<&Row>>) {
+    let (mut order, mut rows) = (Vec::new(), BTreeMap::<Key, Vec<&Row>>::new());
+    for row in runs.iter().flatten() {
+        let key = (row.problem(), row.rung.clone(), row.backend.clone());
+        let entry = rows.entry(key.clone()).or_default();
+        if entry.is_empty() {
+            order.push(key);
+        }
+        entry.push(row);
+    }
+    (order, rows)
+}
+
+/// Compares the runs `after` with those `before`.
+///
+/// # Errors
+/// [`Error::Option`] where rows of the same name come from different devices or inputs and the
+/// options do not allow it.
+pub fn compare(before: &[Vec<Row>], after: &[Vec<Row>], options: &Options) -> Result<Vec<Comparison>> {
+    let ((order, old), (more, new)) = (keyed(before), keyed(after));
+    let keys = order.iter().chain(more.iter().filter(|key| !old.contains_key(*key)));
+    keys.map(|key| {
+        let (a, b) = (old.get(key).cloned().unwrap_or_default(), new.get(key).cloned().unwrap_or_default());
+        comparable(&a, &b, options)?;
+        Ok(one(key, &a, &b, options))
+    })
+    .collect()
+}
+
+/// Refuses to compare what differs in more than the build.
+fn comparable(a: &[&Row], b: &[&Row], options: &Options) -> Result<()> {
+    let Some(first) = a.first() else { return Ok(()) };
+    let differ = |what: &str, of: fn(&Row) -> String, allowed: bool, flag: &str| -> Result<()> {
+        let other = a.iter().chain(b).find(|row| of(row) != of(first) && row.median_ms.is_some());
+        match other.filter(|_| !allowed && first.median_ms.is_some()) {
+            None => Ok(()),
+            Some(other) => Err(Error::Option {
+                option: "the two sides",
+                value: format!("{} {} on {}", first.op, first.rung, first.backend),
+                problem: format!("the {what} differs: {} and {}; {flag} compares all the same", of(first), of(other)),
+            }),
+        }
+    };
+    differ("device", |row| row.device.clone(), options.across_devices, "--across-devices")?;
+    differ(
+        "input",
+        |row| format!("{}, seed {:?}", row.input.as_deref().unwrap_or("unknown"), row.seed),
+        options.across_inputs,
+        "--across-inputs",
+    )?;
+    differ(
+        "cache policy",
+        |row| row.cache_policy.clone().unwrap_or_default(),
+        options.across_inputs,
+        "--across-inputs",
+    )?;
+    differ("clock", |row| row.clock.unwrap_or("none").to_string(), options.across_inputs, "--across-inputs")
+}
+
+/// The logarithms of each run's time, and the variance of one run's median from its own samples.
+fn logs(rows: &[&Row], against_copy: bool) -> (Vec<f64>, f64) {
+    let mut within = 0.0;
+    let mut logs = Vec::new();
+    for row in rows {
+        let copy = if against_copy { row.share_of_copy.map(|share| 1.0 / share) } else { row.median_ms };
+        let Some(value) = copy.filter(|v| *v > 0.0) else { continue };
+        logs.push(value.ln());
+        if let (Some(low), Some(high)) = (row.median_low_ms, row.median_high_ms) {
+            within += ((high / low).ln() / (2.0 * Z)).powi(2);
+        }
+    }
+    let runs = logs.len().max(1) as f64;
+    (logs, within / runs)
+}
+
+fn middle(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n.is_multiple_of(2) => Some((sorted[half - 1] + sorted[half]) / 2.0),
+        _ => Some(sorted[half]),
+    }
+}
+
+/// From so many runs on, their own spread is taken in place of the allowance.
+const RUNS: usize = 4;
+
+/// The variance of a side's middle: from its own samples, and from run to run.
+fn variance(logs: &[f64], within: f64, allowed: f64) -> f64 {
+    /// The median's variance over the mean's, for samples of a bell curve.
+    const OF_A_MEDIAN: f64 = 1.57;
+    let n = logs.len().max(1) as f64;
+    let between = if logs.len() < RUNS {
+        allowed * allowed
+    } else {
+        let mean = logs.iter().sum::<f64>() / n;
+        OF_A_MEDIAN * logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / (n - 1.0)
+    };
+    (within + between) / n
+}
+
+fn one((problem, rung, backend): &Key, a: &[&Row], b: &[&Row], options: &Options) -> Comparison {
+    let software = a.iter().chain(b).any(|row| row.software_adapter);
+    let copies = a.iter().chain(b).all(|row| row.share_of_copy.is_some() || row.median_ms.is_none());
+    let against_copy = options.against_copy.unwrap_or(software) && copies;
+    let median = |rows: &[&Row]| middle(&rows.iter().filter_map(|row| row.median_ms).collect::<Vec<_>>());
+    let verified = |rows: &[&Row]| rows.iter().all(|row| row.cell.verdict() == "verified");
+    let mut result = Comparison {
+        problem: problem.clone(),
+        rung: rung.clone(),
+        backend: backend.clone(),
+        before_ms: median(a),
+        after_ms: median(b),
+        ratio: None,
+        interval: None,
+        change: Change::Untimed,
+    };
+    result.change = match (a.is_empty(), b.is_empty()) {
+        (true, _) => Change::New,
+        (_, true) => Change::Gone,
+        _ if verified(a) && !verified(b) => Change::Broken,
+        _ if !verified(a) && verified(b) => Change::Mended,
+        _ => Change::Untimed,
+    };
+    if result.change != Change::Untimed {
+        return result;
+    }
+    let ((old, old_within), (new, new_within)) = (logs(a, against_copy), logs(b, against_copy));
+    let (Some(before), Some(after)) = (middle(&old), middle(&new)) else { return result };
+    let allowed = a.iter().chain(b).map(|row| allowance(row)).fold(0.0, f64::max);
+    let deviation = (variance(&old, old_within, allowed) + variance(&new, new_within, allowed)).sqrt();
+    let log = after - before;
+    let (ratio, low, high) = (log.exp(), (log - Z * deviation).exp(), (log + Z * deviation).exp());
+    result.ratio = Some(ratio);
+    result.interval = Some((low, high));
+    let few = old.len().min(new.len()) < RUNS;
+    result.change = if software && few {
+        Change::Unclear
+    } else if ratio > 1.0 + options.threshold && low > 1.0 {
+        Change::Slower
+    } else if ratio < 1.0 / (1.0 + options.threshold) && high < 1.0 {
+        Change::Faster
+    } else {
+        Change::Same
+    };
+    result
+}
+
+/// The comparison as a table, markdown or JSON: the rows `shown`, with a summary of `all`.
+///
+/// # Errors
+/// [`Error::Unknown`] for another format.
+pub fn print(
+    format: &str,
+    all: &[Comparison],
+    shown: &[Comparison],
+    options: &Options,
+    unicode: bool,
+) -> Result<String> {
+    use super::table::grid;
+    use comfy_table::presets;
+    let style = match format {
+        "table" if unicode => presets::UTF8_FULL_CONDENSED,
+        "table" => presets::ASCII_FULL_CONDENSED,
+        "markdown" => presets::ASCII_MARKDOWN,
+        "json" => return Ok(json(all, options)),
+        other => {
+            let known = ["table", "markdown", "json"].map(String::from).to_vec();
+            return Err(Error::Unknown { kind: "format", word: other.into(), known });
+        }
+    };
+    let number = |value: Option<f64>, digits: usize| value.map(|v| format!("{v:.digits$}")).unwrap_or_default();
+    let header = ["rung", "backend", "before ms", "after ms", "ratio", "95 % interval", "change"];
+    let mut text = String::new();
+    let mut problems: Vec<&str> = shown.iter().map(|c| c.problem.as_str()).collect();
+    problems.dedup();
+    for problem in problems {
+        let lines = shown.iter().filter(|c| c.problem == problem).map(|c| {
+            let interval = c.interval.map(|(low, high)| format!("{low:.3} to {high:.3}")).unwrap_or_default();
+            let times = [number(c.before_ms, 4), number(c.after_ms, 4), number(c.ratio, 3), interval];
+            [vec![c.rung.clone(), c.backend.clone()], times.to_vec(), vec![c.change.name().into()]].concat()
+        });
+        text += &format!("{problem}\n\n{}\n", grid(style, header.map(String::from).to_vec(), lines.collect()));
+    }
+    Ok(text + &summary(all, options))
+}
+
+/// How many rows went which way.
+fn summary(all: &[Comparison], options: &Options) -> String {
+    let changes = [
+        Change::Same,
+        Change::Faster,
+        Change::Slower,
+        Change::Broken,
+        Change::Mended,
+        Change::Gone,
+        Change::New,
+        Change::Untimed,
+        Change::Unclear,
+    ];
+    let counts = changes.iter().filter_map(|change| {
+        let count = all.iter().filter(|c| c.change == *change).count();
+        (count > 0).then(|| format!("{count} {}", change.name()))
+    });
+    let counts: Vec<String> = counts.collect();
+    let verdict = if all.iter().any(|c| c.change.is_regression()) { "regression" } else { "no regression" };
+    let unclear = all.iter().any(|c| c.change == Change::Unclear);
+    let advice = if unclear {
+        format!(
+            "a software adapter's pace changes from run to run: give {RUNS} or more runs on each side to compare it\n"
+        )
+    } else {
+        String::new()
+    };
+    format!("{verdict}: {} (threshold {:.1} %)\n{advice}", counts.join(", "), options.threshold * 100.0)
+}
+
+fn json(all: &[Comparison], options: &Options) -> String {
+    use serde_json::json;
+    let rows: Vec<_> = all
+        .iter()
+        .map(|c| {
+            json!({
+                "problem": c.problem, "rung": c.rung, "backend": c.backend, "before_ms": c.before_ms, "after_ms": c.after_ms,
+                "ratio": c.ratio, "ratio_low": c.interval.map(|i| i.0), "ratio_high": c.interval.map(|i| i.1),
+                "change": c.change.name().to_lowercase(), "regression": c.change.is_regression(),
+            })
+        })
+        .collect();
+    let regression = all.iter().any(|c| c.change.is_regression());
+    let document = json!({
+        "schema": "gpu-ladder/comparison", "version": 1, "threshold": options.threshold, "regression": regression, "rows": rows,
+    });
+    format!("{document:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Op, Transpose};
+    use crate::report::Cell;
+
+    /// A run of one rung that took `ms`, on a GPU or on what imitates one.
+    fn run(ms: f64, software: bool) -> Vec<Row> {
+        let device = device(software);
+        let problem = crate::Problem::new(crate::Element::F32, [64, 64]);
+        let mut row = Row::new(&Transpose, &Transpose.ladder()[0], &problem, &device);
+        row.cell = Cell::Verified { coverage: "every bit".into() };
+        row.clock = Some("device");
+        (row.samples, row.median_ms) = (Some(100), Some(ms));
+        (row.median_low_ms, row.median_high_ms) = (Some(ms * 0.999), Some(ms * 1.001));
+        row.share_of_copy = Some(0.5 / ms);
+        vec![row]
+    }
+
+    fn device(software: bool) -> crate::backend::Device {
+        use crate::backend::{Clock, Device, DeviceKind, Limits};
+        Device {
+            backend: "test",
+            name: "a device".into(),
+            driver: "1".into(),
+            api: "none".into(),
+            kind: if software { DeviceKind::Software } else { DeviceKind::Discrete },
+            limits: Limits {
+                threads_per_block: 1024,
+                block: [1024; 3],
+                grid: [65_535; 3],
+                shared_static: 48 << 10,
+                shared_dynamic: 48 << 10,
+                buffer: 1 << 30,
+                binding: 1 << 30,
+                binding_alignment: 256,
+                bindings: 8,
+            },
+            memory: None,
+            l2: None,
+            multiprocessors: None,
+            compute_capability: None,
+            warp: 32,
+            f16: false,
+            clock: Clock::None,
+        }
+    }
+
+    fn change(before: &[Vec<Row>], after: &[Vec<Row>]) -> Change {
+        compare(before, after, &Options::default()).expect("comparable")[0].change
+    }
+
+    #[test]
+    fn a_planted_slowdown_of_five_per_cent_is_found_and_a_repeat_is_silent() {
+        assert_eq!(change(&[run(1.0, false)], &[run(1.05, false)]), Change::Slower);
+        assert_eq!(change(&[run(1.0, false)], &[run(0.95, false)]), Change::Faster);
+        assert_eq!(change(&[run(1.0, false)], &[run(1.008, false)]), Change::Same);
+    }
+
+    #[test]
+    fn a_software_adapter_is_judged_by_its_own_spread() {
+        assert_eq!(change(&[run(1.0, true)], &[run(2.0, true)]), Change::Unclear);
+        let noisy = |scale: f64| [1.0, 1.1, 0.9, 1.05, 0.95].map(|ms| run(ms * scale, true)).to_vec();
+        assert_eq!(change(&noisy(1.0), &noisy(1.05)), Change::Same);
+        let quiet = |scale: f64| [1.0, 1.01, 0.99, 1.005, 0.995].map(|ms| run(ms * scale, true)).to_vec();
+        assert_eq!(change(&quiet(1.0), &quiet(1.05)), Change::Slower);
+    }
+
+    #[test]
+    fn a_wrong_result_breaks_and_other_devices_are_refused() {
+        let mut wrong = run(0.5, false);
+        wrong[0].cell = Cell::Wrong("one element".into());
+        assert_eq!(change(&[run(1.0, false)], &[wrong]), Change::Broken);
+        let mut other = run(1.0, false);
+        other[0].device = "another".into();
+        assert!(compare(&[run(1.0, false)], &[other.clone()], &Options::default()).is_err());
+        let across = Options { across_devices: true, ..Options::default() };
+        assert!(compare(&[run(1.0, false)], &[other], &across).is_ok());
+        let mut seeded = run(1.0, false);
+        seeded[0].seed = Some(2);
+        assert!(compare(&[run(1.0, false)], &[seeded], &Options::default()).is_err());
+    }
+}

@@ -1,0 +1,291 @@
+//! The story of a ladder in sentences: which rung is best and how far from the limit, what bounds each,
+//! what each step changed, whether a difference is real, and what is suspicious about the times.
+
+use super::Row;
+use super::table::significant;
+use crate::limits::{Ceilings, data_sheet};
+use crate::words::{self, Language, Said};
+
+#[cfg(feature = "sim")]
+use crate::counted::{Counted, Counts};
+#[cfg(feature = "sim")]
+use crate::diagnose::{Measured, diagnose};
+
+/// What the sentences may draw on besides the rows.
+#[derive(Debug, Clone, Default)]
+pub struct Background {
+    /// The language.
+    pub language: Language,
+    /// What the simulator counted of each rung.
+    #[cfg(feature = "sim")]
+    pub counts: Counts,
+    /// Measured ceilings of the devices.
+    pub ceilings: Vec<Ceilings>,
+}
+
+/// A time's rate in its unit: operations where the op does arithmetic in earnest, else bytes.
+pub fn rate(row: &Row) -> Option<(f64, &'static str)> {
+    match is_arithmetic(row) {
+        true => row.tflops.map(|tflops| (tflops, "TFLOP/s")),
+        false => row.gbps.map(|gbps| (gbps, "GB/s")),
+    }
+}
+
+/// Whether operations, not bytes, are what the op is about: more than a few for each byte.
+pub fn is_arithmetic(row: &Row) -> bool {
+    const FEW: f64 = 4.0;
+    row.op == "matmul" || row.tflops.zip(row.gbps).is_some_and(|(tflops, gbps)| tflops * 1e3 > FEW * gbps)
+}
+
+impl Background {
+    /// The most operations per second of a row's device and element type: measured, or by its data sheet.
+    pub fn peak(&self, row: &Row) -> Option<f64> {
+        let measured = self.ceilings.iter().find(|c| c.device == row.device && c.backend == row.backend);
+        let sheet = || (row.element == "f32").then(|| data_sheet(&row.device).map(|sheet| sheet.f32_flops))?;
+        measured.and_then(|c| c.flops(&row.element)).or_else(sheet)
+    }
+
+    /// Operations per byte that went through memory, as the simulator counted them.
+    pub fn intensity(&self, row: &Row) -> Option<f64> {
+        #[cfg(feature = "sim")]
+        {
+            let counted = self.counts.get(&format!("{}/{}", row.op, row.rung))?;
+            counted.profile()?.totals.arithmetic_intensity()
+        }
+        #[cfg(not(feature = "sim"))]
+        {
+            let _ = row;
+            None
+        }
+    }
+
+    /// The best row of each backend, with how far it is from each limit.
+    pub fn best(&self, rows: &[Row]) -> Vec<String> {
+        let mut backends: Vec<(&str, &str)> = Vec::new();
+        for row in rows.iter().filter(|row| row.median_ms.is_some()) {
+            let key = (row.backend.as_str(), row.device.as_str());
+            if !backends.contains(&key) {
+                backends.push(key);
+            }
+        }
+        let best = |(backend, device): &(&str, &str)| {
+            let own = rows.iter().filter(|r| r.backend == *backend && r.device == *device);
+            own.filter(|r| r.cell.verdict() == "verified" && r.median_ms.is_some())
+                .min_by(|a, b| a.median_ms.unwrap_or(f64::MAX).total_cmp(&b.median_ms.unwrap_or(f64::MAX)))
+        };
+        backends.iter().filter_map(best).map(|row| self.headline(row)).collect()
+    }
+
+    fn headline(&self, row: &Row) -> String {
+        let text = |said: Said| said.text(self.language);
+        let mut parts = Vec::new();
+        if let Some((value, unit)) = rate(row) {
+            parts.push(format!("{} {unit}", significant(Some(value))));
+        }
+        let percent = |share: f64| format!("{:.0}", share * 100.0);
+        if is_arithmetic(row) {
+            if let Some((peak, tflops)) = self.peak(row).zip(row.tflops) {
+                let peak_text = format!("{:.1} TFLOP/s", peak / 1e12);
+                let share = percent(tflops * 1e12 / peak);
+                let measured = self.ceilings.iter().any(|c| c.device == row.device && c.flops(&row.element).is_some());
+                let phrase = if measured { &words::OF_MEASURED } else { &words::OF_SHEET };
+                parts.push(text(phrase.with([share, peak_text])));
+            }
+        } else {
+            parts.extend(row.share_of_copy.map(|share| text(words::OF_COPY.with([percent(share)]))));
+            let sheet = data_sheet(&row.device).map(|sheet| format!("{:.0} GB/s", sheet.memory_bandwidth / 1e9));
+            parts.extend(
+                row.share_of_data_sheet
+                    .zip(sheet)
+                    .map(|(share, sheet)| text(words::OF_SHEET.with([percent(share), sheet]))),
+            );
+        }
+        let separator = if self.language == Language::Chinese { "，" } else { ", " };
+        text(words::BEST.with([row.backend.clone(), row.rung.clone(), parts.join(separator)]))
+    }
+
+    /// How a rung's time stands to that of the rung before it, which is named.
+    pub fn step(&self, row: &Row, before: &str) -> Option<String> {
+        let (ratio, low, high) = (row.step?, row.step_low?, row.step_high?);
+        let values = [format!("{ratio:.2}"), before.to_string(), format!("{low:.2}"), format!("{high:.2}")];
+        let phrase = if low > 1.0 {
+            &words::STEP_FASTER
+        } else if high < 1.0 {
+            &words::STEP_SLOWER
+        } else {
+            &words::STEP_SAME
+        };
+        Some(phrase.with(values).text(self.language))
+    }
+
+    /// What is suspicious about the times, with advice.
+    pub fn warnings(&self, rows: &[Row]) -> Vec<String> {
+        let mut warnings: Vec<String> = Vec::new();
+        let mut seen: Vec<(&'static words::Phrase, String)> = Vec::new();
+        for row in rows {
+            for (phrase, value) in suspicions(row, self.peak(row)) {
+                // One warning of a kind for each backend; the row's own columns have the rest.
+                if seen.contains(&(phrase, row.backend.clone())) {
+                    continue;
+                }
+                seen.push((phrase, row.backend.clone()));
+                let name = format!("{} {}", row.backend, row.rung);
+                warnings.push(phrase.with([name, value]).text(self.language));
+            }
+        }
+        warnings
+    }
+}
+
+/// Shares beyond which a time is suspicious.
+const DRIFT: f64 = 0.03;
+const SCATTER: f64 = 0.15;
+const UNSETTLED: f64 = 0.01;
+/// Shares of the data sheet that a true time cannot have.
+const IMPOSSIBLE: f64 = 1.1;
+
+/// What is suspicious about one row, each with its figure.
+pub fn suspicions(row: &Row, peak: Option<f64>) -> Vec<(&'static words::Phrase, String)> {
+    let mut found: Vec<(&'static words::Phrase, String)> = Vec::new();
+    if row.has_no_samples() {
+        found.push((&words::NO_SAMPLES, String::new()));
+    }
+    let Some(median) = row.median_ms.filter(|_| !row.software_adapter) else { return found };
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    match row.drift.map(|drift| drift - 1.0) {
+        Some(drift) if drift > DRIFT => found.push((&words::DRIFTED, percent(drift))),
+        Some(drift) if drift < -DRIFT => found.push((&words::FELL, percent(-drift))),
+        _ => {}
+    }
+    if let Some(slow) = row.p95_ms.map(|p95| p95 / median - 1.0).filter(|slow| *slow > SCATTER) {
+        found.push((&words::SCATTERED, percent(slow)));
+    }
+    let width = row.median_low_ms.zip(row.median_high_ms).map(|(low, high)| (high - low) / (2.0 * median));
+    if let Some(width) = width.filter(|width| *width > UNSETTLED) {
+        found.push((&words::UNSETTLED, percent(width)));
+    }
+    if row.throttled == Some(true) {
+        found.push((&words::THROTTLED, String::new()));
+    }
+    if row.near_floor == Some(true) {
+        found.push((&words::NEAR_FLOOR, row.floor_us.map(|us| format!("{us:.1}")).unwrap_or_default()));
+    }
+    // A problem that fits the cache may be faster than memory; rotating over it may not.
+    let cached = row.cache_policy.as_deref() == Some("warm");
+    if let Some(share) = row.share_of_data_sheet.filter(|share| *share > IMPOSSIBLE && !cached && !is_arithmetic(row)) {
+        found.push((&words::ABOVE_PEAK, format!("{} % of the data sheet", percent(share))));
+    }
+    if let Some((tflops, peak)) = row.tflops.zip(peak).filter(|(tflops, peak)| tflops * 1e12 > IMPOSSIBLE * peak) {
+        found.push((&words::ABOVE_PEAK, format!("{tflops:.1} of {:.1} TFLOP/s", peak / 1e12)));
+    }
+    found
+}
+
+#[cfg(feature = "sim")]
+impl Background {
+    /// What bounds a rung, the evidence, and what the counters say has changed from the rung before.
+    pub fn bound(&self, row: &Row) -> Option<String> {
+        let counted = self.counts.get(&format!("{}/{}", row.op, row.rung));
+        let peak = self.peak(row);
+        let sheet = data_sheet(&row.device);
+        let arithmetic = is_arithmetic(row);
+        let measured = Measured {
+            share_of_copy: row.share_of_copy.filter(|_| !arithmetic),
+            near_floor: row.near_floor.filter(|_| !row.software_adapter),
+            share_of_peak: row.tflops.zip(peak).filter(|_| arithmetic).map(|(t, peak)| (t * 1e12 / peak, peak / 1e12)),
+            balance: sheet.filter(|_| arithmetic).map(|sheet| sheet.f32_flops / sheet.memory_bandwidth),
+        };
+        let findings = match counted.and_then(|c| Some((c.profile()?, &c.machine))) {
+            Some((profile, machine)) => diagnose(profile, machine, measured),
+            None => crate::diagnose::measured(measured),
+        };
+        // Few blocks are the small simulated problem's doing, not the rung's.
+        let telling = findings.iter().find(|f| !f.symptom.is(&words::FEW_BLOCKS) && !f.symptom.is(&words::WARPS_FIT));
+        match telling {
+            Some(finding) => Some(finding.brief(self.language)),
+            None => counted.map(|_| words::NOTHING_FOUND.say().text(self.language)),
+        }
+    }
+
+    /// The counters that changed from one rung to the next.
+    pub fn changed(&self, before: &Row, after: &Row) -> Option<String> {
+        let of = |row: &Row| self.counts.get(&format!("{}/{}", row.op, row.rung));
+        let parts = changes(of(before)?, of(after)?);
+        let separator = if self.language == Language::Chinese { "，" } else { ", " };
+        let parts: Vec<String> = parts.iter().map(|part| part.text(self.language)).collect();
+        (!parts.is_empty()).then(|| words::CHANGED.with([parts.join(separator)]).text(self.language))
+    }
+}
+
+/// Counters that differ by a tenth or more, the most telling first.
+#[cfg(feature = "sim")]
+fn changes(before: &Counted, after: &Counted) -> Vec<Said> {
+    const WORTH_A_WORD: f64 = 0.1;
+    const MOST: usize = 3;
+    let (Some(a), Some(b)) = (before.profile(), after.profile()) else { return Vec::new() };
+    let (a, b) = (&a.totals, &b.totals);
+    let mut said = Vec::new();
+    let mut compare = |phrase: &'static words::Phrase, old: Option<f64>, new: Option<f64>, digits: usize| {
+        let (Some(old), Some(new)) = (old, new) else { return };
+        if (new / old - 1.0).abs() >= WORTH_A_WORD && said.len() < MOST {
+            said.push(phrase.with([format!("{old:.digits$}"), format!("{new:.digits$}")]));
+        }
+    };
+    let load = |c: &crate::sim::Counters| c.global_load.sectors_per_request();
+    let store = |c: &crate::sim::Counters| c.global_store.sectors_per_request();
+    compare(&words::CHANGED_SECTORS_LOAD, load(a), load(b), 1);
+    compare(&words::CHANGED_SECTORS_STORE, store(a), store(b), 1);
+    compare(&words::CHANGED_CONFLICTS, a.shared().conflict_degree(), b.shared().conflict_degree(), 1);
+    let same_problem = before.problem == after.problem;
+    let moved = |c: &crate::sim::Counters| same_problem.then_some(c.global().moved_bytes as f64);
+    compare(&words::CHANGED_MOVED, moved(a), moved(b), 0);
+    let instructions = |c: &crate::sim::Counters| same_problem.then_some(c.instructions as f64);
+    compare(&words::CHANGED_INSTRUCTIONS, instructions(a), instructions(b), 0);
+    compare(&words::CHANGED_LANES, a.lanes_per_instruction(), b.lanes_per_instruction(), 1);
+    said
+}
+
+/// The sentences of one problem: the best, then each rung, then warnings.
+pub fn story(rows: &[Row], background: &Background) -> String {
+    let mut text = String::new();
+    for line in background.best(rows) {
+        text += &format!("{line}\n");
+    }
+    for (name, sentence) in rungs(rows, background) {
+        text += &format!("  {name}: {sentence}\n");
+    }
+    for warning in background.warnings(rows) {
+        text += &format!("! {warning}\n");
+    }
+    text
+}
+
+/// One sentence for each rung, told of the first backend that timed it (or of the simulator).
+pub fn rungs(rows: &[Row], background: &Background) -> Vec<(String, String)> {
+    let timed = rows.iter().find(|row| row.median_ms.is_some()).or_else(|| rows.first());
+    let Some((backend, device)) = timed.map(|row| (row.backend.clone(), row.device.clone())) else { return Vec::new() };
+    let own =
+        rows.iter().filter(|row| row.backend == backend && row.device == device && row.cell.verdict() == "verified");
+    let own: Vec<&Row> = own.collect();
+    let mut sentences = Vec::new();
+    for (index, row) in own.iter().enumerate() {
+        let before = index.checked_sub(1).map(|i| own[i]);
+        let mut parts: Vec<String> = Vec::new();
+        match before {
+            None => {}
+            Some(before) => {
+                parts.extend(background.step(row, &before.rung));
+                #[cfg(feature = "sim")]
+                parts.extend(background.changed(before, row));
+            }
+        }
+        #[cfg(feature = "sim")]
+        parts.extend(background.bound(row));
+        if parts.is_empty() {
+            continue;
+        }
+        let separator = if background.language == Language::Chinese { "；" } else { "; " };
+        sentences.push((row.rung.clone(), parts.join(separator)));
+    }
+    sentences
+}

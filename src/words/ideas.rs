@@ -1,0 +1,54 @@
+//! The ideas of the rungs in Chinese; English is in each rung's own row.
+
+use super::Language;
+use crate::rung::Rung;
+
+/// The idea of a rung in a language; the row's own English where nobody translated it yet.
+pub fn idea(op: &str, rung: &Rung, language: Language) -> String {
+    let english = || rung.idea.to_string();
+    match language {
+        Language::English => english(),
+        Language::Chinese => {
+            let found = CHINESE.iter().find(|(o, name, _)| *o == op && *name == rung.name);
+            found.map_or_else(english, |(_, _, text)| text.to_string())
+        }
+    }
+}
+
+const CHINESE: &[(&str, &str, &str)] = &[
+    ("copy", "scalar", "每个线程一个元素。"),
+    ("copy", "vectorized", "每次访问 16 字节；先发出 VECTORS 个独立的读取，再开始写。"),
+    ("copy", "buffer_copy", "后端自带的缓冲区复制。"),
+    ("transpose", "naive", "线程束沿输入的行排列：读取合并，写入跨步。"),
+    ("transpose", "coalesced_write", "与上一级相反：线程沿输出的行排列，因此读取跨步。"),
+    ("transpose", "tiled", "分块经由共享内存，使读写两侧都合并。"),
+    ("transpose", "tiled_padded", "分块每行末尾留一个不用的元素。"),
+    ("transpose", "coarsened", "线程减为四分之一，每个线程四个元素，先读完再写。"),
+    ("transpose", "swizzled", "以列号与行号的异或代替填充。"),
+    ("transpose", "register_blocked", "每个线程在寄存器中翻转一个 4x4 的块；对全局和共享内存都以 16 字节访问。"),
+    ("transpose", "ordered", "安排分块的次序，使同时运行的线程块接着写相同的输出行。"),
+    ("transpose", "any_width", "任意元素宽度：每个线程翻转一个小块，宽一个单元，行数相同。"),
+    ("transpose", "sheared", "分块跟随每个输出行的偏移，除两端外所有写入都是对齐的整块。"),
+    ("transpose", "skinny", "只有几列的矩阵是一串记录，在寄存器中拆开再拼好。"),
+    ("transpose", "batched_small", "一个接一个的小矩阵就是一个长数组；只有共享内存知道它们的形状。"),
+    ("transpose_in_place", "tile_pairs", "以对角线互为镜像的两个分块互换位置，途中各自翻转。"),
+    ("matmul", "naive", "每个线程一个结果；相邻线程沿列向下走，故意不合并。"),
+    ("matmul", "coalesced", "相邻线程沿 C 和 B 的行走。"),
+    ("matmul", "tiled", "A 和 B 的分块经由共享内存，供整个线程块使用。"),
+    ("matmul", "tiled_1d", "每个线程计算一列八个结果。"),
+    ("matmul", "tiled_2d", "每个线程计算 8 x 8 个结果。"),
+    ("matmul", "vectorized", "处处以 16 字节访问；A 在共享内存中转置存放。"),
+    ("matmul", "conflict_free", "每个线程的行和列各为两组四个，相隔半个分块；转置的行加填充或重新排列。"),
+    ("matmul", "warp_tiled", "一个线程束的结果组成 64 x 32 的紧凑分块。"),
+    ("matmul", "double_buffered", "计算当前分块时，把下一个分块取到寄存器。"),
+    ("matmul", "pipelined", "异步复制绕过寄存器，填充四级的环。"),
+    ("matmul", "wide", "每个线程 8 x 16 个结果，分块 128 x 256。"),
+    ("matmul", "raster", "每次八行、逐列地走过分块。"),
+    ("matmul", "compact", "128 个线程，128 x 128 的分块，一个 16 KiB 的缓冲区。"),
+    ("matmul", "tma_specialised", "一个生产者线程束组用 TMA 不断填满环；其他线程束只做乘法。"),
+    ("matmul", "slice_k", "一个线程块的各线程束共用较小的分块，分担 k。"),
+    ("matmul", "split_workspace", "几个线程块分担一个分块的 k；第二遍按次序相加。"),
+    ("matmul", "gemv", "行或列很少：另一个操作数只流过一次，不分 C 的块。"),
+    ("reduce", "block", "一个线程块走过数组，以树形相加部分和。"),
+    ("reduce", "two_pass", "许多线程块各留下一个部分和；第二次启动把它们相加。"),
+];

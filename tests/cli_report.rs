@@ -1,0 +1,170 @@
+//! `report`, `compare` and `completions` as a person calls them, on kept runs: no device is needed.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("gpu-ladder").expect("the tool is built with feature `cli`");
+    let output = command.args(arguments).env_remove("LC_ALL").env("LANG", "C").output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn refused(arguments: &[&str], expected: &str) {
+    let (code, out, err) = run(arguments);
+    assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+    assert!(err.contains(expected), "{arguments:?}: {err}");
+}
+
+/// The kept run of the transpose ladder.
+fn kept() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results/h200-transpose.json").display().to_string()
+}
+
+/// The kept run with something changed in each row.
+fn changed(folder: &Path, name: &str, change: impl Fn(&mut Value)) -> String {
+    let text = std::fs::read_to_string(kept()).expect("the kept run");
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    document["rows"].as_array_mut().expect("rows").iter_mut().for_each(change);
+    let path: PathBuf = folder.join(name);
+    std::fs::write(&path, document.to_string()).expect("written");
+    path.display().to_string()
+}
+
+fn slower(row: &mut Value, by: f64) {
+    for field in ["median_ms", "median_low_ms", "median_high_ms", "p05_ms", "p95_ms"] {
+        if let Some(ms) = row[field].as_f64() {
+            row[field] = (ms * by).into();
+        }
+    }
+}
+
+#[test]
+fn compare_finds_a_planted_slowdown_and_is_silent_without_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let planted = changed(folder.path(), "slow.json", |row| {
+        if row["rung"] == "tiled" && row["rows"] == 8192 {
+            slower(row, 1.05);
+        }
+    });
+    let (code, out, err) = run(&["compare", &kept(), &planted]);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(out.contains("SLOWER") && out.contains("tiled") && !out.contains("ordered"), "{out}");
+    let (code, out, _) = run(&["compare", &kept(), &planted, "--format", "json"]);
+    let document: Value = serde_json::from_str(&out).expect("strict JSON");
+    assert_eq!((code, &document["regression"]), (1, &Value::Bool(true)));
+    let repeat = changed(folder.path(), "repeat.json", |row| slower(row, 1.004));
+    let (code, out, _) = run(&["compare", &kept(), &repeat]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("no regression"), "{out}");
+    assert_eq!(run(&["compare", &kept(), &planted, "--threshold", "6"]).0, 0);
+    let (code, _, err) = run(&["compare", "--baseline", &format!("{},{}", kept(), kept()), &repeat, &repeat]);
+    assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn compare_refuses_what_is_not_comparable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = changed(folder.path(), "device.json", |row| row["device"] = "another".into());
+    refused(&["compare", &kept(), &device], "--across-devices");
+    assert_eq!(run(&["compare", &kept(), &device, "--across-devices"]).0, 0);
+    let seed = changed(folder.path(), "seed.json", |row| row["seed"] = 7.into());
+    refused(&["compare", &kept(), &seed], "--across-inputs");
+    refused(&["compare", &kept()], "two files");
+    refused(&["compare", &kept(), "/no/such/file.json"], "/no/such/file.json");
+    refused(&["compare", &kept(), &kept(), "--threshold", "NaN"], "--threshold");
+    refused(&["compare", &kept(), &kept(), "--format", "yaml"], "unknown format 'yaml'");
+    let broken = changed(folder.path(), "broken.json", |row| row["verdict"] = "wrong".into());
+    let (code, out, _) = run(&["compare", &kept(), &broken]);
+    assert!(code == 1 && out.contains("BROKEN"), "{out}");
+}
+
+#[test]
+fn a_page_is_one_file_that_loads_nothing_and_holds_every_rung() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.html");
+    let (code, out, err) = run(&["report", &kept(), "--shape", "8192x8192", "--output", path.to_str().expect("text")]);
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
+    let page = std::fs::read_to_string(&path).expect("the page");
+    for rung in ["naive", "tiled_padded@32", "ordered"] {
+        assert!(page.contains(rung), "{rung}");
+    }
+    for loading in ["http://", "https://", "<script", "src=", "@import", "url("] {
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(loading), "{loading}");
+    }
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("@media print") && page.contains("viewport"));
+    assert!(page.contains("sectors") && page.contains("0c5d6c455dbb"), "lines and provenance");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
+    assert_eq!(left.len(), 1, "only the page is left behind");
+}
+
+#[test]
+fn a_picture_is_well_formed_and_text_in_it_is_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = changed(folder.path(), "odd.json", |row| row["device"] = "it's <a> & \"b\"".into());
+    for format in ["svg", "html"] {
+        let (code, out, err) = run(&["report", &odd, "--shape", "8192x8192", "--format", format]);
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("it&#39;s &lt;a&gt; &amp; &quot;b&quot;") && !out.contains("<a> &"), "{format}");
+    }
+}
+
+#[test]
+fn a_page_speaks_chinese() {
+    let (code, out, _) = run(&["report", &kept(), "--shape", "8192x8192", "--format", "html", "--lang", "zh"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("lang=\"zh-CN\"") && out.contains("最快的是 ordered"));
+    refused(&["report", &kept(), "--lang", "fr"], "unknown language 'fr'");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_first() {
+    refused(&["report", &kept(), "--output", "/no/such/folder/x.json"], "cannot be written");
+    refused(&["run", "transpose", "--size", "64", "--output", "/no/such/folder/x.json"], "cannot be written");
+    refused(&["report", &kept(), "--output", "x.yaml"], "unknown file ending 'yaml'");
+}
+
+#[test]
+fn a_document_that_is_none_of_ours_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let with = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    refused(&["report", &with("half.json", "{\"schema\": ")], "not JSON");
+    refused(&["report", &with("other.json", "{}")], "schema");
+    refused(&["report", &with("new.json", r#"{"schema":"gpu-ladder/rows","version":99,"rows":[]}"#)], "version is 99");
+    refused(&["report", &kept(), "--rung", "tild"], "unknown rung 'tild'");
+}
+
+#[test]
+fn numbers_have_dots_in_every_locale() {
+    for locale in ["de_DE.UTF-8", "C"] {
+        let mut command = Command::cargo_bin("gpu-ladder").expect("the tool");
+        let output =
+            command.args(["report", &kept(), "--format", "csv"]).env("LC_ALL", locale).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("0.9936320185661316"), "{locale}");
+    }
+}
+
+#[test]
+fn every_shell_has_completions() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let (code, out, _) = run(&["completions", shell]);
+        assert!(code == 0 && out.contains("compare"), "{shell}");
+    }
+}
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    let (_, help, _) = run(&["--help"]);
+    for verb in ["list", "info", "run", "compare", "explain", "check", "report", "completions"] {
+        assert!(help.contains(verb), "{verb}: {help}");
+        let (code, out, _) = run(&[verb, "--help"]);
+        assert!(code == 0 && out.contains(&format!("gpu-ladder {verb}")), "{verb}: {out}");
+    }
+}
