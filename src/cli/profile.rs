@@ -166,7 +166,7 @@ impl Profiler {
             return Err(Trouble::All("CUDA does not open here".into()));
         }
         counters::of_ncu(&text).ok_or_else(|| {
-            let said = both.lines().filter(|line| line.contains("==") || line.contains("absent")).next_back();
+            let said = both.lines().rfind(|line| line.contains("==") || line.contains("absent"));
             Trouble::Rung(said.unwrap_or("no kernel of this rung ran").trim().to_string())
         })
     }

@@ -253,7 +253,8 @@ impl RowArguments {
     /// [`Error::Unknown`] for a word that no row answers to: an empty report would hide the slip.
     pub fn keep(&self, rows: &mut Vec<Row>) -> Result<()> {
         let device = self.device.iter().cloned().collect::<Vec<_>>();
-        let filters: [(&'static str, &[String], fn(&Row) -> String); 7] = [
+        type Filter<'a> = (&'static str, &'a [String], fn(&Row) -> String);
+        let filters: [Filter<'_>; 7] = [
             ("op", &self.op, |row| row.op.clone()),
             ("rung", &self.rung, |row| row.rung.clone()),
             ("backend", &self.backend, |row| row.backend.clone()),

@@ -100,7 +100,7 @@ pub fn bars(rows: &[Row], background: &Background) -> Option<Chart> {
                 let at = |ms_end: f64| LEFT + value * ms / ms_end * scale;
                 drawing.line([at(high), y + BAR / 2.0, at(low), y + BAR / 2.0], "whisker");
             }
-            drawing.text((LEFT + value * scale + 6.0, y + BAR - 3.0), Anchor::Start, "dim", &label);
+            drawing.text((WIDTH - RIGHT + 10.0, y + BAR - 3.0), Anchor::Start, "dim", &label);
             y += BAR;
         }
         y += GAP;

@@ -357,7 +357,7 @@ mod tests {
 
     /// A run of one rung that took `ms`, on a GPU or on what imitates one.
     fn run(ms: f64, software: bool) -> Vec<Row> {
-        let device = device(software);
+        let device = crate::report::row::test_device(software);
         let problem = crate::Problem::new(crate::Element::F32, [64, 64]);
         let mut row = Row::new(&Transpose, &Transpose.ladder()[0], &problem, &device);
         row.cell = Cell::Verified { coverage: "every bit".into() };
@@ -366,35 +366,6 @@ mod tests {
         (row.median_low_ms, row.median_high_ms) = (Some(ms * 0.999), Some(ms * 1.001));
         row.share_of_copy = Some(0.5 / ms);
         vec![row]
-    }
-
-    fn device(software: bool) -> crate::backend::Device {
-        use crate::backend::{Clock, Device, DeviceKind, Limits};
-        Device {
-            backend: "test",
-            name: "a device".into(),
-            driver: "1".into(),
-            api: "none".into(),
-            kind: if software { DeviceKind::Software } else { DeviceKind::Discrete },
-            limits: Limits {
-                threads_per_block: 1024,
-                block: [1024; 3],
-                grid: [65_535; 3],
-                shared_static: 48 << 10,
-                shared_dynamic: 48 << 10,
-                buffer: 1 << 30,
-                binding: 1 << 30,
-                binding_alignment: 256,
-                bindings: 8,
-            },
-            memory: None,
-            l2: None,
-            multiprocessors: None,
-            compute_capability: None,
-            warp: 32,
-            f16: false,
-            clock: Clock::None,
-        }
     }
 
     fn change(before: &[Vec<Row>], after: &[Vec<Row>]) -> Change {

@@ -19,7 +19,7 @@ nav ul{columns:16rem;padding-left:1.2rem}p,ul{margin:.4rem 0}.dim{color:var(--di
 .ladder{display:grid;grid-template-columns:minmax(6rem,max-content) 1fr;gap:.15rem .7rem;align-items:center;font-size:.875rem}\
 .ladder .name{text-align:right;overflow-wrap:anywhere}.ladder .bars{display:flex;flex-direction:column;gap:2px;padding:2px 0}\
 .track{position:relative;background:var(--soft);min-height:1.35em}.bar{position:absolute;inset:0 auto 0 0;opacity:.32;print-color-adjust:exact;-webkit-print-color-adjust:exact}\
-.mark{position:absolute;top:0;bottom:0;width:2px;background:var(--dim)}.value{position:relative;padding:0 .4rem;overflow-wrap:anywhere}\
+.mark{position:absolute;top:0;bottom:0;width:2px;background:var(--dim)}.value{position:relative;display:block;padding:0 .4rem;overflow-wrap:anywhere}\
 .b0{background:var(--s0)}.b1{background:var(--s1)}.b2{background:var(--s2)}.b3{background:var(--s3)}\
 .key i{display:inline-block;width:.8em;height:.8em;margin:0 .35em 0 .9em}\
 .charts{display:flex;flex-wrap:wrap;gap:1rem}.charts figure{margin:0;flex:1 1 20rem;max-width:40rem}figcaption{font-size:.875rem;color:var(--dim)}svg{width:100%;height:auto}\

@@ -293,3 +293,77 @@ impl Row {
         self.drift = finite(samples.drift());
     }
 }
+
+/// A device for tests of what is made of rows.
+#[cfg(test)]
+pub(crate) fn test_device(software: bool) -> crate::backend::Device {
+    use crate::backend::{Clock, Device, DeviceKind, Limits};
+    Device {
+        backend: "test",
+        name: "a device".into(),
+        driver: "1".into(),
+        api: "none".into(),
+        kind: if software { DeviceKind::Software } else { DeviceKind::Discrete },
+        limits: Limits {
+            threads_per_block: 1024,
+            block: [1024; 3],
+            grid: [65_535; 3],
+            shared_static: 48 << 10,
+            shared_dynamic: 48 << 10,
+            buffer: 1 << 30,
+            binding: 1 << 30,
+            binding_alignment: 256,
+            bindings: 8,
+        },
+        memory: None,
+        l2: None,
+        multiprocessors: None,
+        compute_capability: None,
+        warp: 32,
+        f16: false,
+        clock: Clock::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Clock, Telemetry};
+    use crate::op::{Matmul, Transpose};
+    use crate::{Element, Problem};
+
+    fn timed(op: &dyn Op, problem: &Problem, ns: &[f64]) -> Row {
+        let mut row = Row::new(op, &op.ladder()[0], problem, &test_device(false));
+        row.cell = Cell::Verified { coverage: "every bit".into() };
+        let clock = Clock::Device { resolution_ns: 1.0 };
+        let samples = Samples { ns: ns.to_vec(), clock, cache_policy: "warm".into(), telemetry: Telemetry::default() };
+        row.set_samples(&samples, op.work(problem), Some(1000.0));
+        row
+    }
+
+    #[test]
+    fn tim_operations_count_each_dimension_once() {
+        assert_eq!(Matmul.work(&Problem::new(Element::F32, [25, 9, 16])).flops, 7200.0);
+    }
+
+    #[test]
+    fn tim_bytes_are_read_and_written_in_the_elements_own_size() {
+        let problem = Problem::new(Element::F16, [1024, 1024]);
+        assert_eq!(Transpose.work(&problem).bytes, 4_194_304.0);
+        let row = timed(&Transpose, &problem, &[10_000.0; 5]);
+        assert!((row.gbps.expect("a rate") - 419.4304).abs() < 1e-9);
+    }
+
+    #[test]
+    fn env_no_valid_sample_is_null_and_a_failure() {
+        let row = timed(&Transpose, &Problem::new(Element::F32, [64, 64]), &[]);
+        assert!(row.has_no_samples() && row.is_failure());
+        assert_eq!((row.median_ms, row.gbps, row.drift), (None, None, None));
+    }
+
+    #[test]
+    fn out_a_time_of_zero_gives_no_rate() {
+        let row = timed(&Transpose, &Problem::new(Element::F32, [64, 64]), &[0.0; 4]);
+        assert_eq!((row.median_ms, row.gbps, row.tflops), (Some(0.0), None, None));
+    }
+}

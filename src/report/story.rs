@@ -289,3 +289,58 @@ pub fn rungs(rows: &[Row], background: &Background) -> Vec<(String, String)> {
     }
     sentences
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Op, Transpose};
+    use crate::report::{Cell, row::test_device};
+    use crate::{Element, Problem};
+
+    fn row() -> Row {
+        let problem = Problem::new(Element::F32, [8192, 8192]);
+        let mut row = Row::new(&Transpose, &Transpose.ladder()[1], &problem, &test_device(false));
+        row.cell = Cell::Verified { coverage: "every bit".into() };
+        (row.samples, row.median_ms, row.drift) = (Some(100), Some(1.0), Some(1.0));
+        (row.median_low_ms, row.median_high_ms, row.p95_ms) = (Some(0.999), Some(1.001), Some(1.01));
+        (row.gbps, row.share_of_copy) = (Some(536.0), Some(0.13));
+        row
+    }
+
+    fn kinds(row: &Row, peak: Option<f64>) -> Vec<&'static words::Phrase> {
+        suspicions(row, peak).into_iter().map(|(phrase, _)| phrase).collect()
+    }
+
+    #[test]
+    fn env_falling_clocks_and_outliers_are_warned_of_with_advice() {
+        assert!(kinds(&row(), None).is_empty());
+        assert_eq!(kinds(&Row { drift: Some(1.15), ..row() }, None), [&words::DRIFTED]);
+        assert_eq!(kinds(&Row { p95_ms: Some(1.9), ..row() }, None), [&words::SCATTERED]);
+        assert_eq!(kinds(&Row { throttled: Some(true), ..row() }, None), [&words::THROTTLED]);
+        assert_eq!(kinds(&Row { median_high_ms: Some(1.1), ..row() }, None), [&words::UNSETTLED]);
+        let warnings = Background::default().warnings(&[Row { drift: Some(1.15), ..row() }]);
+        assert!(warnings[0].contains("15.0 %") && warnings[0].contains("--warmup"), "{warnings:?}");
+    }
+
+    #[test]
+    fn tim_a_rate_above_what_the_device_can_do_is_flagged() {
+        let impossible = Row { share_of_data_sheet: Some(3.0), ..row() };
+        assert_eq!(kinds(&impossible, None), [&words::ABOVE_PEAK]);
+        assert_eq!(kinds(&Row { tflops: Some(100.0), ..row() }, Some(67e12)), [&words::ABOVE_PEAK]);
+    }
+
+    #[test]
+    fn a_step_says_whether_it_is_real() {
+        let with = |step: f64, low: f64, high: f64| Row {
+            step: Some(step),
+            step_low: Some(low),
+            step_high: Some(high),
+            ..row()
+        };
+        let said = |row: &Row| Background::default().step(row, "naive").expect("a step");
+        assert_eq!(said(&with(3.17, 3.16, 3.18)), "3.17x as fast as naive (3.16 to 3.18)");
+        assert!(said(&with(1.001, 0.998, 1.004)).starts_with("no real difference from naive"));
+        assert!(said(&with(0.6, 0.59, 0.61)).starts_with("SLOWER"));
+        assert_eq!(Background::default().step(&row(), "naive"), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! Kinds of faults that people met in tools of this field, as they would show here: output files,
+//! terminals, clocks and the profiler's rights.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+fn tool() -> PathBuf {
+    assert_cmd::cargo::cargo_bin("gpu-ladder")
+}
+
+/// The tool where no adapter and no CUDA device can be found, and nothing is kept.
+fn command(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(tool());
+    command.args(arguments).env_remove("LC_ALL").env("LANG", "C").env("GPU_LADDER_STATE", folder);
+    command.env("VK_DRIVER_FILES", "/nonexistent").env("WGPU_BACKEND", "vulkan").env("CUDA_VISIBLE_DEVICES", "");
+    command
+}
+
+fn parts(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    parts(&command(arguments, folder.path()).output().expect("it runs"))
+}
+
+/// Runs a shell line on a pseudo-terminal; `None` where `script` is not there.
+fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> Option<String> {
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", line, "/dev/null"]).envs(variables.iter().copied());
+    command.env("VK_DRIVER_FILES", "/nonexistent").env("WGPU_BACKEND", "vulkan").env("CUDA_VISIBLE_DEVICES", "");
+    match command.output() {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Err(_) => {
+            eprintln!("skipped: `script` (util-linux) is not here, so there is no pseudo-terminal");
+            None
+        }
+    }
+}
+
+#[test]
+fn out_rows_without_a_time_are_null_with_a_status() {
+    let (code, out, err) = run(&["run", "transpose", "--size", "64", "--rung", "skinny,naive", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let document: Value = serde_json::from_str(&out).expect("strict JSON");
+    for row in document["rows"].as_array().expect("rows") {
+        assert!(row["median_ms"].is_null() && row["verdict"].is_string(), "{row}");
+    }
+    assert!(!out.contains("NaN") && !out.contains("inf"), "{out}");
+}
+
+#[test]
+fn out_every_field_is_in_the_schema() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rows.schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).expect("the schema")).expect("JSON");
+    let known = schema["$defs"]["row"]["properties"].as_object().expect("properties");
+    let dims = ["rows", "cols", "len", "m", "n", "k"];
+    for op in ["transpose", "matmul", "copy", "reduce"] {
+        let (_, out, _) = run(&["run", op, "--size", "32", "--format", "json"]);
+        let document: Value = serde_json::from_str(&out).expect("strict JSON");
+        for row in document["rows"].as_array().expect("rows") {
+            for (name, value) in row.as_object().expect("a row") {
+                let types = known.get(name).unwrap_or_else(|| panic!("{name} is not in the schema"))["type"].clone();
+                let kind = match value {
+                    Value::Null => "null",
+                    Value::Bool(_) => "boolean",
+                    Value::String(_) => "string",
+                    Value::Array(_) => "array",
+                    Value::Number(number) if number.is_f64() => "number",
+                    _ => "integer",
+                };
+                let fits = types.as_array().map_or(vec![types.clone()], Clone::clone);
+                let number = kind == "integer" && fits.contains(&"number".into());
+                assert!(fits.contains(&kind.into()) || number, "{name}: {value} is none of {types}");
+                assert!(!dims.contains(&name.as_str()) || value.is_u64(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn out_a_file_is_written_whole_and_its_name_says_the_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows.json");
+    let arguments = ["run", "copy", "--len", "1000", "--output", path.to_str().expect("text")];
+    let (code, out, err) = parts(&command(&arguments, folder.path()).output().expect("it runs"));
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let text = std::fs::read_to_string(&path).expect("the file");
+    assert!(serde_json::from_str::<Value>(&text).is_ok());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "no part is left behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn out_an_interrupted_run_keeps_the_rows_it_has() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows.json");
+    let line = format!(
+        "{} run transpose --backend sim --size 700..2000+100 --output {} & child=$!; sleep 1.5; kill -INT $child; wait $child; echo code $?",
+        tool().display(),
+        path.display()
+    );
+    let output = std::process::Command::new("bash").args(["-mc", &line]).output().expect("bash runs");
+    let (_, out, err) = parts(&output);
+    if !path.exists() {
+        assert!(out.contains("code 2"), "{out}{err}");
+        eprintln!("skipped: it was interrupted before its first row");
+        return;
+    }
+    assert!(out.contains("code 2") && err.contains("interrupted"), "{out}{err}");
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("the file")).expect("strict JSON");
+    assert!(!document["rows"].as_array().expect("rows").is_empty());
+}
+
+#[test]
+fn cli_a_closed_pipe_ends_quietly() {
+    for line in ["list --json | head -1", "run transpose --size 64 | head -1", "check --help | head -1"] {
+        let line = format!("{} {line}", tool().display());
+        let output = std::process::Command::new("sh")
+            .args(["-c", &line])
+            .env("VK_DRIVER_FILES", "/nonexistent")
+            .env("CUDA_VISIBLE_DEVICES", "")
+            .output()
+            .expect("sh runs");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!err.contains("panicked") && !err.contains("Broken pipe"), "{err}");
+    }
+}
+
+#[test]
+fn cli_no_escape_codes_where_nobody_watches() {
+    let (_, out, err) = run(&["run", "transpose", "--size", "64"]);
+    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}') && !err.contains('\r'), "{out}{err}");
+    let line = format!("{} run transpose --size 64 --rung naive", tool().display());
+    for variables in [[("TERM", "dumb"), ("LANG", "C")], [("NO_COLOR", "1"), ("LANG", "C")]] {
+        let Some(seen) = on_a_terminal(&line, &variables) else { return };
+        assert!(!seen.contains('\u{1b}'), "{variables:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn cli_a_narrow_terminal_breaks_sentences_at_spaces() {
+    let line = format!("stty cols 60 2>/dev/null; {} run transpose --size 64 --rung naive", tool().display());
+    let Some(seen) = on_a_terminal(&line, &[("TERM", "dumb"), ("LANG", "C"), ("COLUMNS", "60")]) else { return };
+    let story: Vec<&str> = seen.lines().skip_while(|line| !line.trim_start().starts_with("naive: ")).collect();
+    assert!(story.len() > 1, "{seen}");
+    assert!(story.iter().all(|line| line.trim_end().chars().count() <= 60), "{seen}");
+}
+
+#[test]
+fn cli_other_character_sets_get_ascii_and_every_locale_gets_dots() {
+    for locale in ["C", "uk_UA.KOI8-U", "zh_CN.GB18030", "de_DE.ISO-8859-1"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = command(&["run", "transpose", "--size", "64"], folder.path());
+        let (_, out, _) = parts(&command.env("LC_ALL", locale).output().expect("it runs"));
+        assert!(out.is_ascii(), "{locale}: {out}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = command(&["run", "transpose", "--size", "64", "--format", "csv"], folder.path());
+    let (_, out, _) = parts(&command.env("LC_ALL", "de_DE.UTF-8").output().expect("it runs"));
+    let widths: Vec<usize> = out.lines().map(|line| line.matches(',').count()).collect();
+    assert!(widths.len() > 2 && !out.contains("0,5"), "{out}");
+}
+
+#[test]
+fn cli_the_locale_chooses_the_language() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = command(&["run", "transpose", "--size", "64", "--rung", "naive"], folder.path());
+    let (_, out, _) = parts(&command.env("LC_ALL", "zh_CN.UTF-8").output().expect("it runs"));
+    assert!(out.contains("搬运的字节"), "{out}");
+}
+
+#[test]
+fn env_a_profiler_that_is_missing_or_refused_is_named_and_the_counters_still_come() {
+    let (code, out, err) = run(&["profile", "transpose/tiled", "--size", "64", "--ncu", "/nonexistent/ncu"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("simulator") && out.contains("tiled"), "{out}");
+    assert!(err.contains("no hardware counters"), "{err}");
+    #[cfg(all(unix, feature = "cuda"))]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert!(err.contains("/nonexistent/ncu") && err.contains("Nsight Compute"), "{err}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let fake = folder.path().join("ncu");
+        let script = "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho '==ERROR== ERR_NVGPUCTRPERM - no permission' >&2\nexit 1\n";
+        std::fs::write(&fake, script).expect("written");
+        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        let (code, out, err) =
+            run(&["profile", "transpose/tiled", "--size", "64", "--ncu", fake.to_str().expect("text")]);
+        assert_eq!(code, 0, "{err}");
+        assert!(err.contains("ERR_NVGPUCTRPERM") && err.contains("NVreg_RestrictProfilingToAdminUsers"), "{err}");
+        assert!(out.contains("simulator"), "{out}");
+    }
+}
+
+#[test]
+fn env_a_folder_that_cannot_be_written_costs_one_line() {
+    let mut command = command(&["limits", "--iters", "1", "--warmup", "0"], Path::new("/proc/no-such-folder"));
+    command.env_remove("VK_DRIVER_FILES").env_remove("HOME");
+    let (code, out, err) = parts(&command.output().expect("it runs"));
+    if code == 2 {
+        assert!(err.contains("limits"), "{err}");
+        eprintln!("skipped: no device with a clock here");
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("not kept") && out.contains("multiply-adds, f32"), "{err}{out}");
+}
+
+#[test]
+fn a_kernel_of_the_users_own_is_verified_beside_ours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/transpose/naive.wgsl");
+    let naive = std::fs::read_to_string(source).expect("the shader");
+    let with = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let good = with("mine.wgsl", &naive.replace("transpose_naive", "mine"));
+    let arguments = ["run", "transpose", "--size", "100", "--rung", "naive", "--tile", "32,8", "--backend", "sim"];
+    let (code, out, err) = run(&[&arguments[..], &["--kernel", &good]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.lines().any(|line| line.contains("mine") && line.contains("verified")), "{out}");
+    assert!(out.contains("mine: ") && out.contains("bytes moved are used"), "{out}");
+    // The transposed index is forgotten on one side.
+    let wrong = naive
+        .replace("transpose_naive", "mine")
+        .replace("input[row * p.input_ld + col]", "input[col * p.input_ld + row]");
+    let bad = with("wrong.wgsl", &wrong);
+    let (code, out, _) = run(&[&arguments[..], &["--kernel", &bad]].concat());
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("wrong"), "{out}");
+    let (code, _, err) = run(&[&arguments[..], &["--kernel", &with("mine.txt", "")]].concat());
+    assert!(code == 2 && err.contains(".wgsl, .cu or .ptx"), "{err}");
+    let (code, _, err) = run(&[&arguments[..], &["--kernel", &with("none.wgsl", "fn f() {}")]].concat());
+    assert!(code == 2 && err.contains("none.wgsl"), "{err}");
+}
+
+#[test]
+fn advice_names_a_place_and_a_reason() {
+    for (flags, place) in [
+        (&["--bytes", "64", "--shared-by", "thread"][..], "registers"),
+        (&["--bytes", "16K", "--access", "strided", "--shared-by", "block"], "shared memory"),
+        (&["--bytes", "4K", "--access", "broadcast"], "constant memory"),
+        (&["--bytes", "1G", "--access", "random"], "sorted"),
+    ] {
+        let (code, out, err) = run(&[&["advise", "--backend", "sim"], flags].concat());
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains(place) && out.contains("\n- "), "{out}");
+    }
+    assert_eq!(run(&["advise", "--bytes", "0"]).0, 2);
+    assert_eq!(run(&["advise", "--bytes", "1K", "--reuse", "NaN"]).0, 2);
+}
