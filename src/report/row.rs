@@ -321,6 +321,7 @@ pub(crate) fn test_device(software: bool) -> crate::backend::Device {
         compute_capability: None,
         warp: 32,
         f16: false,
+        cooperative: Vec::new(),
         clock: Clock::None,
     }
 }
