@@ -2,9 +2,11 @@
 //! and against the best copy of the same bytes, as rows.
 
 use crate::backend::{Any, BACKENDS, Clock, Device, Select};
+use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::op::{self, Op};
+use crate::op::{self, Distribution, Op, Shape};
 use crate::problem::Problem;
+use crate::random;
 use crate::report::{Cell, Row};
 use crate::rung::{Language, Rung};
 use crate::session::{Inputs, Session, Stage, Verdict, Verified};
@@ -187,6 +189,7 @@ impl Climb {
         let (mut verified, mut vendors): (Vec<(usize, Verified<Any>)>, Vec<_>) = Default::default();
         // A vendor's rows come last: they are no rungs.
         let others = if device.language() == Language::Cuda { self.op.vendor() } else { &[] };
+        let vendor_stage = if others.is_empty() { None } else { self.vendor_stage(session, problem).await? };
         for (index, rung) in ladder.iter().chain(others).enumerate() {
             let of_vendor = index >= ladder.len();
             if progress.stop() {
@@ -195,12 +198,13 @@ impl Climb {
             }
             progress.step(&format!("{}: verifying {}", device.backend, rung.id()));
             let mut row = blank(rung);
-            row.set_stage(&stage);
+            let stage = vendor_stage.as_ref().filter(|_| of_vendor).unwrap_or(&stage);
+            row.set_stage(stage);
             if of_vendor {
                 row.selected = None;
                 row.library = Some(rung.id());
             }
-            match self.verify(session, &stage, rung).await {
+            match self.verify(session, stage, rung).await {
                 Ok(Verdict::Pass(proof)) => {
                     row.cell = Cell::Verified { coverage: proof.coverage().to_string() };
                     #[cfg(feature = "sim")]
@@ -243,6 +247,24 @@ impl Climb {
             }
             None => Inputs::Seeded(self.seed),
         }
+    }
+
+    /// Where a vendor's rows run, if not on the ladder's operands: where those are arbitrary bits, a
+    /// library that computes, if only with 1 and 0, does not keep every NaN, so it gets numbers.
+    async fn vendor_stage(&self, session: &Session<Any>, problem: &Problem) -> Result<Option<Arc<Stage<Any>>>> {
+        let bits = self.given.is_none() && self.op.distribution() == Distribution::Bits;
+        if !bits || !matches!(problem.element, Element::F32 | Element::F64) {
+            return Ok(None);
+        }
+        let (shapes, _) = self.op.shapes(problem)?;
+        let numbers = |(index, shape): (usize, &Shape)| {
+            let count = shape.span(self.op.name())?;
+            let bytes = random::elements(self.seed, index as u64, problem.element, count, Distribution::Uniform);
+            Ok(Arc::new(bytes))
+        };
+        let operands = shapes.iter().enumerate().map(numbers).collect::<Result<_>>()?;
+        let inputs = Inputs::Given { operands, description: Distribution::Uniform.name().into() };
+        Ok(Some(session.stage(self.op, problem, inputs).await?))
     }
 
     async fn verify(&self, session: &Session<Any>, stage: &Arc<Stage<Any>>, rung: &Rung) -> Result<Verdict<Any>> {

@@ -26,7 +26,7 @@
 #define GROUP 8  // tile rows that share their columns of b in L2
 #endif
 #ifndef UNROLL
-#define UNROLL 16  // k per step of the unrolled loop: even, divides BLOCK_K
+#define UNROLL 8  // k per step of the unrolled loop: even, divides BLOCK_K
 #endif
 #ifndef PRODUCER_REGISTERS
 #define PRODUCER_REGISTERS 40   // a thread's share after the hand-over:
@@ -52,6 +52,7 @@
 #define COLS 16
 #define QUAD 4           // floats in a 16-byte access
 #define CONSUMERS 8      // warps that multiply: two warpgroups
+#define ARRIVALS (TMA_A && TMA_B ? 1 : 32)  // lanes of a warp that say a stage is read: one, behind __syncwarp, is enough; where copies fill it all do, since tools that look for races follow each thread alone
 #define PRODUCERS 128    // threads that fetch: one warpgroup
 #define THREADS 384
 #define PAD 4            // floats: 8 k x 4 rows of a transposing copy hit 32 banks
@@ -160,7 +161,7 @@ matmul_slice_k(const float* __restrict__ a, const float* __restrict__ b, float* 
     if (threadIdx.x == 0) {
         for (unsigned int stage = 0; stage < STAGES; ++stage) {
             barrier_init(full + stage * BARRIER, (TMA_A || TMA_B ? 1 : 0) + (TMA_A && TMA_B ? 0 : PRODUCERS));
-            barrier_init(empty + stage * BARRIER, SLICE_WARPS);
+            barrier_init(empty + stage * BARRIER, SLICE_WARPS * ARRIVALS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");  // TMA must see them too
     }
@@ -245,7 +246,7 @@ matmul_slice_k(const float* __restrict__ a, const float* __restrict__ b, float* 
             }
         }
         __syncwarp();  // waits for all lanes' reads of this stage
-        if (lane == 0) barrier_arrive(empty + stage * BARRIER);
+        if (ARRIVALS > 1 || lane == 0) barrier_arrive(empty + stage * BARRIER);
     }
 
     // The ring is free now: it takes the slices' sums.

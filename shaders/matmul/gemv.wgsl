@@ -7,7 +7,7 @@
 const TRANSPOSE_A: u32 = 0u;  // 1: a is stored k x m
 const TRANSPOSE_B: u32 = 0u;  // 1: b is stored n x k
 const FEW_ROWS: u32 = 0u;     // 1: c has few rows, b is large; 0: c has few columns, a is large
-const FEW: u32 = 1u;          // vectors per block: 1 to 16
+const FEW: u32 = 1u;          // vectors per block: 1, 4, 8, 12 or 16
 const K_THREADS: u32 = 32u;   // threads that share k: 32 where the large operand runs along k (a as it lies, b transposed), else 16
 const THREADS: u32 = 256u;
 const QUAD: u32 = 4u;         // elements in 16 bytes
@@ -43,6 +43,10 @@ var<private> large0: vec4<f32>;  // 4 steps of k x 4 elements along the long sid
 var<private> large1: vec4<f32>;
 var<private> large2: vec4<f32>;
 var<private> large3: vec4<f32>;
+var<private> small0: vec4<f32>;  // 4 steps of k of a vector, or of four
+var<private> small1: vec4<f32>;
+var<private> small2: vec4<f32>;
+var<private> small3: vec4<f32>;
 
 // Element `index` of an operand, or its last one: what lies outside only reaches sums that are not stored.
 fn element_a(index: u32) -> f32 {
@@ -108,23 +112,63 @@ fn turn(x: vec4<f32>, y: vec4<f32>, z: vec4<f32>, w: vec4<f32>) {
     large3 = vec4<f32>(x.w, y.w, z.w, w.w);
 }
 
-// sum + 4 steps of k of the large operand times the same of vector v
-fn multiply(sum: vec4<f32>, k: u32, v: u32) -> vec4<f32> {
-    var small: vec4<f32>;
+// 4 steps of k of vector v.
+fn one(k: u32, v: u32) {
     if (FEW_ROWS == 0u && TRANSPOSE_B == 1u) {
-        small = quad_b(b_first + v * p.b_ld + k);
+        small0 = quad_b(b_first + v * p.b_ld + k);
     } else if (FEW_ROWS == 0u) {
         let index = b_first + k * p.b_ld + v;
-        small = vec4<f32>(element_b(index), element_b(index + p.b_ld), element_b(index + 2u * p.b_ld), element_b(index + 3u * p.b_ld));
+        small0 = vec4<f32>(element_b(index), element_b(index + p.b_ld), element_b(index + 2u * p.b_ld), element_b(index + 3u * p.b_ld));
     } else if (TRANSPOSE_A == 0u) {
-        small = quad_a(a_first + v * p.a_ld + k);
+        small0 = quad_a(a_first + v * p.a_ld + k);
     } else {
         let index = a_first + k * p.a_ld + v;
-        small = vec4<f32>(element_a(index), element_a(index + p.a_ld), element_a(index + 2u * p.a_ld), element_a(index + 3u * p.a_ld));
+        small0 = vec4<f32>(element_a(index), element_a(index + p.a_ld), element_a(index + 2u * p.a_ld), element_a(index + 3u * p.a_ld));
     }
-    if (k + QUAD > p.k) {  // 0 times what lies there could be NaN
-        small = select(vec4<f32>(), small, vec4<u32>(k) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(p.k));
+    small0 = masked(small0, k);
+}
+
+// The same of vectors v to v + 3: where they lie side by side, 16 bytes hold one step of all four.
+fn four(k: u32, v: u32) {
+    if (FEW_ROWS == 0u && TRANSPOSE_B == 1u) {
+        let index = b_first + v * p.b_ld + k;
+        small0 = quad_b(index);
+        small1 = quad_b(index + p.b_ld);
+        small2 = quad_b(index + 2u * p.b_ld);
+        small3 = quad_b(index + 3u * p.b_ld);
+    } else if (FEW_ROWS == 0u) {
+        let index = b_first + k * p.b_ld + v;
+        turn_small(quad_b(index), quad_b(index + p.b_ld), quad_b(index + 2u * p.b_ld), quad_b(index + 3u * p.b_ld));
+    } else if (TRANSPOSE_A == 0u) {
+        let index = a_first + v * p.a_ld + k;
+        small0 = quad_a(index);
+        small1 = quad_a(index + p.a_ld);
+        small2 = quad_a(index + 2u * p.a_ld);
+        small3 = quad_a(index + 3u * p.a_ld);
+    } else {
+        let index = a_first + k * p.a_ld + v;
+        turn_small(quad_a(index), quad_a(index + p.a_ld), quad_a(index + 2u * p.a_ld), quad_a(index + 3u * p.a_ld));
     }
+    small0 = masked(small0, k);
+    small1 = masked(small1, k);
+    small2 = masked(small2, k);
+    small3 = masked(small3, k);
+}
+
+fn turn_small(x: vec4<f32>, y: vec4<f32>, z: vec4<f32>, w: vec4<f32>) {
+    small0 = vec4<f32>(x.x, y.x, z.x, w.x);
+    small1 = vec4<f32>(x.y, y.y, z.y, w.y);
+    small2 = vec4<f32>(x.z, y.z, z.z, w.z);
+    small3 = vec4<f32>(x.w, y.w, z.w, w.w);
+}
+
+// Beyond the last k: 0, since 0 times what lies there could be NaN.
+fn masked(small: vec4<f32>, k: u32) -> vec4<f32> {
+    return select(vec4<f32>(), small, vec4<u32>(k) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(p.k));
+}
+
+// sum + 4 steps of k of the large operand times the same of a vector
+fn multiply(sum: vec4<f32>, small: vec4<f32>) -> vec4<f32> {
     return fma(vec4<f32>(small.w), large3, fma(vec4<f32>(small.z), large2, fma(vec4<f32>(small.y), large1, fma(vec4<f32>(small.x), large0, sum))));
 }
 
@@ -190,22 +234,38 @@ fn matmul_gemv(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
     var sum15: vec4<f32>;
     for (var k = k_thread * QUAD; k < p.k; k += K_THREADS * QUAD) {
         fetch(k, position);
-        sum0 = multiply(sum0, k, v);
-        if (FEW > 1u) { sum1 = multiply(sum1, k, v + 1u); }
-        if (FEW > 2u) { sum2 = multiply(sum2, k, v + 2u); }
-        if (FEW > 3u) { sum3 = multiply(sum3, k, v + 3u); }
-        if (FEW > 4u) { sum4 = multiply(sum4, k, v + 4u); }
-        if (FEW > 5u) { sum5 = multiply(sum5, k, v + 5u); }
-        if (FEW > 6u) { sum6 = multiply(sum6, k, v + 6u); }
-        if (FEW > 7u) { sum7 = multiply(sum7, k, v + 7u); }
-        if (FEW > 8u) { sum8 = multiply(sum8, k, v + 8u); }
-        if (FEW > 9u) { sum9 = multiply(sum9, k, v + 9u); }
-        if (FEW > 10u) { sum10 = multiply(sum10, k, v + 10u); }
-        if (FEW > 11u) { sum11 = multiply(sum11, k, v + 11u); }
-        if (FEW > 12u) { sum12 = multiply(sum12, k, v + 12u); }
-        if (FEW > 13u) { sum13 = multiply(sum13, k, v + 13u); }
-        if (FEW > 14u) { sum14 = multiply(sum14, k, v + 14u); }
-        if (FEW > 15u) { sum15 = multiply(sum15, k, v + 15u); }
+        if (FEW == 1u) {
+            one(k, v);
+            sum0 = multiply(sum0, small0);
+        }
+        if (FEW > 1u) {
+            four(k, v);
+            sum0 = multiply(sum0, small0);
+            sum1 = multiply(sum1, small1);
+            sum2 = multiply(sum2, small2);
+            sum3 = multiply(sum3, small3);
+        }
+        if (FEW > 4u) {
+            four(k, v + 4u);
+            sum4 = multiply(sum4, small0);
+            sum5 = multiply(sum5, small1);
+            sum6 = multiply(sum6, small2);
+            sum7 = multiply(sum7, small3);
+        }
+        if (FEW > 8u) {
+            four(k, v + 8u);
+            sum8 = multiply(sum8, small0);
+            sum9 = multiply(sum9, small1);
+            sum10 = multiply(sum10, small2);
+            sum11 = multiply(sum11, small3);
+        }
+        if (FEW > 12u) {
+            four(k, v + 12u);
+            sum12 = multiply(sum12, small0);
+            sum13 = multiply(sum13, small1);
+            sum14 = multiply(sum14, small2);
+            sum15 = multiply(sum15, small3);
+        }
     }
 
     finish(sum0, k_thread, long_thread, position, v, c_first);

@@ -4,10 +4,12 @@ mod error_bound;
 mod ladder_f32;
 mod ladder_tensor;
 mod reference;
+mod selection;
 #[cfg(feature = "vendor")]
 mod vendor;
 
 use super::{Distribution, Op, Place, Shape, Work, words};
+use crate::backend::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::{Precision, Problem};
@@ -55,12 +57,16 @@ fn aligned(shape: &Shape, element: u64) -> bool {
     whole(shape.layout.offset) && whole(shape.leading_dimension()) && matrices
 }
 
-/// Whether the operand on the long side is aligned, and the other one too if it runs along k.
+/// Whether operand `index` runs along k.
+fn along_k(inputs: &[Shape], index: usize) -> bool {
+    inputs[index].layout.transposed == (index == 1)
+}
+
+/// Whether the operand on the long side is aligned, and a vector beside it too if both run along k.
 fn streamed(problem: &Problem, inputs: &[Shape], thick: usize) -> bool {
-    let thin = 1 - thick;
-    let along_k = inputs[thin].layout.transposed == (thin == 1);
-    let size = problem.element.size();
-    aligned(&inputs[thick], size) && (!along_k || aligned(&inputs[thin], size))
+    let (thin, size) = (1 - thick, problem.element.size());
+    let vector = along_k(inputs, thick) && along_k(inputs, thin);
+    aligned(&inputs[thick], size) && (!vector || aligned(&inputs[thin], size))
 }
 
 impl Op for Matmul {
@@ -159,10 +165,12 @@ impl Op for Matmul {
 
     /// `TRANSPOSE_x`: whether it is stored transposed. `VECTOR_x`: whether its rows start at multiples
     /// of 16 bytes; `WHOLE_x`: whether they end there too; `TMA_x`: whether a tensor map can describe
-    /// it. x is `A`, `B`, `C`, or `ALL` of them. `THIN`: the lesser of m and n, and `SLIM`
-    /// whether it is small; `THICK_x`: whether x is the operand on the other side, and `STREAMED` whether that can be read in vectors.
-    /// `K_THREADS`: 32 where the thick operand runs along k, 16 where it does not. `SAME_LAYOUT`, `MIXED_LAYOUT`:
-    /// whether both inputs or one of them is stored transposed. `BF16`, `OUTPUT_F32`: whether the inputs or the output have that type.
+    /// it. x is `A`, `B`, `C`, `ALL` of them, or those that run along m or n (`ACROSS`). `THIN`: the
+    /// lesser of m and n, and `SLIM` whether it is small; `SHALLOW`: whether k is. `THICK_B`: whether b
+    /// is the operand on the other side. `THICK_K` and `THIN_K`: whether the operand on that side runs
+    /// along k, and `STREAMED` whether they can be read in vectors. `K_THREADS`: 32 where the thick
+    /// operand runs along k, 16 where it does not. `SAME_LAYOUT`, `MIXED_LAYOUT`: whether both inputs or
+    /// one of them is stored transposed. `BF16`, `OUTPUT_F32`: whether the inputs or the output have that type.
     fn switch(&self, problem: &Problem, question: &str) -> u32 {
         let Ok((inputs, c)) = self.shapes(problem) else { return 0 };
         let (m, n) = (problem.dim(0), problem.dim(1));
@@ -173,22 +181,24 @@ impl Op for Matmul {
             "SAME_LAYOUT" => return (problem.layout(0).transposed == problem.layout(1).transposed).into(),
             "MIXED_LAYOUT" => return (problem.layout(0).transposed != problem.layout(1).transposed).into(),
             "OUTPUT_F32" => return (self.output_element(problem) == Element::F32).into(),
+            "SHALLOW" => return (problem.dim(2) <= ladder_f32::MOST_SHALLOW).into(),
             "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),
-            "THICK_A" => return (thick == 0).into(),
+            "THICK_K" => return along_k(&inputs, thick).into(),
+            "THIN_K" => return along_k(&inputs, 1 - thick).into(),
             "THICK_B" => return (thick == 1).into(),
             "STREAMED" => return streamed(problem, &inputs, thick).into(),
-            "K_THREADS" => return if problem.layout(thick).transposed == (thick == 1) { 32 } else { 16 },
+            "K_THREADS" => return if along_k(&inputs, thick) { 32 } else { 16 },
             _ => {}
         }
         let Some((what, operand)) = question.rsplit_once('_') else { return 0 };
         let (input, output) = (problem.element.size(), self.output_element(problem).size());
         let all = [(inputs[0], input), (inputs[1], input), (c, output)];
-        let asked = match operand {
-            "A" => &all[..1],
-            "B" => &all[1..2],
-            "C" => &all[2..],
-            _ => &all[..],
-        };
+        let across = [inputs[0].layout.transposed, !inputs[1].layout.transposed, true];
+        let asked = all.iter().enumerate().filter(|(index, _)| match operand {
+            "A" | "B" | "C" => ["A", "B", "C"][*index] == operand,
+            "ACROSS" => across[*index],
+            _ => true,
+        });
         let answer = |&(shape, size): &(Shape, u64)| match what {
             "TRANSPOSE" => shape.layout.transposed,
             "VECTOR" => aligned(&shape, size),
@@ -196,7 +206,11 @@ impl Op for Matmul {
             "TMA" => aligned(&shape, size) && !shape.is_empty(),
             _ => false,
         };
-        asked.iter().all(answer).into()
+        asked.map(|(_, shape)| shape).all(answer).into()
+    }
+
+    fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
+        selection::select(device, problem)
     }
 
     fn layout(&self, problem: &Problem) -> Option<String> {

@@ -28,19 +28,12 @@ pub enum Grid {
         /// Blocks of each tile.
         parts: u32,
     },
-    /// One block per `per_block` columns, whatever the rows, and `parts` blocks for each along the
-    /// second dimension; the batch is the third.
-    Columns {
-        /// Columns of a block.
+    /// One block per `per_block` lines of the longer of both extents, whatever the other, and `parts`
+    /// blocks for each along the second dimension; the batch is the third.
+    LongSide {
+        /// Rows or columns of a block.
         per_block: u32,
-        /// Blocks of the same columns.
-        parts: u32,
-    },
-    /// The same along the rows: one block per `per_block` rows.
-    Rows {
-        /// Rows of a block.
-        per_block: u32,
-        /// Blocks of the same rows.
+        /// Blocks of the same lines.
         parts: u32,
     },
     /// The grid of the first case whose switches all have the stated values.
@@ -142,8 +135,9 @@ impl Grid {
                 let (across, down) = tiles(x, y);
                 [across.saturating_mul(down), parts.into(), extent[2]]
             }
-            Grid::Columns { per_block, parts } => [extent[0].div_ceil(per_block.into()), parts.into(), extent[2]],
-            Grid::Rows { per_block, parts } => [extent[1].div_ceil(per_block.into()), parts.into(), extent[2]],
+            Grid::LongSide { per_block, parts } => {
+                [extent[0].max(extent[1]).div_ceil(per_block.into()), parts.into(), extent[2]]
+            }
             Grid::BySwitch(cases) => cases
                 .iter()
                 .find(|(wanted, _)| has_all(setting, wanted))

@@ -18,7 +18,7 @@ pub(crate) const GEMM_LT: Library = Library { name: "cublasLt", prepare: |progra
 pub(crate) const WORKSPACE_BYTES: u32 = 32 << 20;
 
 /// Algorithms that are asked for and timed.
-const RECOMMENDED: usize = 16;
+const RECOMMENDED: usize = 32;
 
 struct Lt {
     lt: &'static CublasLt,
@@ -27,14 +27,20 @@ struct Lt {
     session: Session,
     kind: Kind,
     label: String,
-    /// What was found for each problem, by its params.
-    plans: Mutex<HashMap<Vec<u8>, Arc<Plan>>>,
+    plans: Mutex<Plans>,
 }
 
 // SAFETY: as for `Session`.
 unsafe impl Send for Lt {}
 // SAFETY: as above.
 unsafe impl Sync for Lt {}
+
+/// What was found for each problem, by its params, and what was used last.
+#[derive(Default)]
+struct Plans {
+    found: HashMap<Vec<u8>, Arc<Plan>>,
+    last: Option<Arc<Plan>>,
+}
 
 /// Descriptions of a product and of b, a and c, with the algorithm to take.
 struct Plan {
@@ -250,22 +256,25 @@ impl Call for Lt {
 
     fn about(&self) -> String {
         let plans = self.plans.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let ranks: Vec<String> =
-            plans.values().map(|p| format!("algorithm {} of {} timed", p.rank + 1, p.timed)).collect();
-        format!("{} Lt, {}", self.session.about(), ranks.join(", "))
+        let chosen = match plans.last.as_deref() {
+            Some(Plan { timed: 0, .. }) | None => String::new(),
+            Some(plan) => format!(", algorithm {} of {} timed", plan.rank + 1, plan.timed),
+        };
+        format!("{} Lt{chosen}", self.session.about())
     }
 
     fn queue(&self, queued: &Queued<'_>) -> Result<()> {
         let sizes = Sizes::of(queued.params, &self.label)?;
         let mut plans = self.plans.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let plan = match plans.get(queued.params) {
+        let plan = match plans.found.get(queued.params) {
             Some(plan) => Arc::clone(plan),
             None => {
                 let plan = Arc::new(self.plan(&sizes, queued)?);
-                plans.insert(queued.params.to_vec(), Arc::clone(&plan));
+                plans.found.insert(queued.params.to_vec(), Arc::clone(&plan));
                 plan
             }
         };
+        plans.last = Some(Arc::clone(&plan));
         drop(plans);
         self.run(&plan, &plan.best, &sizes, queued)
     }
