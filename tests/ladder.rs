@@ -161,7 +161,7 @@ fn cases(op: &dyn Op, rung: &Rung) -> Vec<Case> {
         "transpose" => transposes(rung),
         "transpose_in_place" => squares(),
         "matmul" => products(rung),
-        _ => lengths(op, rung),
+        _ => examples(op, rung),
     }
 }
 
@@ -180,11 +180,12 @@ fn elements(op: &dyn Op, rung: &Rung) -> Vec<Element> {
         .collect()
 }
 
-fn lengths(op: &dyn Op, rung: &Rung) -> Vec<Case> {
+fn examples(op: &dyn Op, rung: &Rung) -> Vec<Case> {
     let mut cases = Vec::new();
     for element in elements(op, rung) {
-        for len in [1u64, 3, 4, 255, 256, 257, 1023, 1024, 1025, 65_537, 1_000_003] {
-            cases.push(case(format!("{element}_{len}"), Problem::new(element, [len])));
+        for dims in op.examples() {
+            let shape: Vec<String> = dims.iter().map(u64::to_string).collect();
+            cases.push(case(format!("{element}_{}", shape.join("x")), Problem::new(element, dims)));
         }
     }
     if op.name() == "copy" {

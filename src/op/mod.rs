@@ -260,6 +260,17 @@ pub trait Op: Sync {
         None
     }
 
+    /// Dimensions of small problems at which a kernel may go wrong: single elements, whole tiles,
+    /// tiles and one more. Tests verify every rung at each of them.
+    fn examples(&self) -> Vec<Vec<u64>> {
+        let examples: &[&[u64]] = match self.dims().len() {
+            1 => &[&[1], &[3], &[4], &[255], &[256], &[257], &[1023], &[1024], &[1025], &[70_001], &[1_000_003]],
+            2 => &[&[1, 1], &[31, 33], &[64, 64], &[128, 192], &[127, 130], &[200, 7], &[5, 300], &[1, 257]],
+            _ => &[&[1, 1, 1], &[35, 79, 19], &[64, 64, 96], &[33, 17, 130], &[128, 128, 32]],
+        };
+        examples.iter().map(|dims| dims.to_vec()).collect()
+    }
+
     /// Whether the old output takes part in the new one.
     fn reads_output(&self, _problem: &Problem) -> bool {
         false
