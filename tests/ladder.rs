@@ -3,7 +3,7 @@
 
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Device, Select};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::rung::{Accepts, Rung};
+use gpu_ladder::rung::{Accepts, Promise, Rung};
 use gpu_ladder::{Element, Error, Inputs, Layout, Precision, Problem, Session, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -135,6 +135,7 @@ fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case)
         match session.verify(prepared).await? {
             // The simulator has one order of everything; a rung that adds to its output goes on from the last run.
             Verdict::Pass(_) if session.device().backend == "sim" || op.reads_output(problem) => Ok(()),
+            Verdict::Pass(_) if rung.promise == Promise::WithinBound => Ok(()),
             Verdict::Pass(proof) => {
                 let first = proof.output().await?;
                 let repeats = if session.device().is_software() { TWICE } else { case.repeats };
@@ -145,6 +146,7 @@ fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case)
                 }
                 Ok(())
             }
+            Verdict::Fail(_) if matches!(rung.promise, Promise::Nothing { .. }) => Ok(()),
             Verdict::Fail(mismatch) => Err(mismatch.to_string().into()),
         }
     })

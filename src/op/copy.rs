@@ -58,6 +58,13 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     ]
 });
 
+impl Copy {
+    /// The rungs that may be the fastest copy of a device: what a data movement is compared with.
+    pub fn yardsticks() -> impl Iterator<Item = &'static Rung> {
+        LADDER.iter().filter(|rung| ["scalar", "vectorized", "buffer_copy"].contains(&rung.name.as_ref()))
+    }
+}
+
 impl Op for Copy {
     fn name(&self) -> &'static str {
         "copy"

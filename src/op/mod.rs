@@ -16,6 +16,7 @@ use crate::backend::Device;
 use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
 use crate::problem::{Layout, Precision, Problem};
+use crate::random;
 use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, Switch, TensorMapRow, has_all, settings};
 use crate::verify::Expected;
 use std::sync::Arc;
@@ -30,7 +31,15 @@ pub use transpose::Transpose;
 pub use transpose_in_place::TransposeInPlace;
 
 /// Every op, in the order in which it is best learnt.
-pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &TransposeInPlace, &Matmul, &Reduce, &MultiplyAdd, &SharedRead];
+pub const OPS: &[&dyn Op] = &[
+    &Copy,
+    &Transpose,
+    &TransposeInPlace,
+    &Matmul,
+    &Reduce,
+    &MultiplyAdd,
+    &SharedRead,
+];
 
 /// The op called `name`.
 ///
@@ -230,6 +239,28 @@ pub trait Op: Sync {
         Distribution::Bits
     }
 
+    /// The type of the elements of input `index`: the problem's own, unless the input holds indices.
+    fn input_element(&self, _index: usize, element: Element) -> Element {
+        element
+    }
+
+    /// `count` generated elements of input `index`, in bytes: of the op's [distribution](Self::distribution),
+    /// unless they must be indices, say.
+    fn input(&self, problem: &Problem, index: usize, seed: u64, count: u64) -> Vec<u8> {
+        random::elements(seed, index as u64, self.input_element(index, problem.element), count, self.distribution())
+    }
+
+    /// What [`input`](Self::input) makes, in the words of a report.
+    fn generated(&self) -> &'static str {
+        self.distribution().name()
+    }
+
+    /// The dimensions of a problem whose matrices are `size` x `size`; a vector has as many elements.
+    fn of_size(&self, size: u64) -> Vec<u64> {
+        let vector = size.saturating_mul(size);
+        self.dims().iter().map(|name| if *name == "len" { vector } else { size }).collect()
+    }
+
     /// The bytes of the params struct.
     fn params(&self, problem: &Problem, place: Place) -> Vec<u8>;
 
@@ -319,7 +350,8 @@ pub trait Op: Sync {
         let (inputs, output) = self.shapes(problem)?;
         for (index, shape) in inputs.iter().enumerate() {
             shape.check(&format!("{} input {index}", self.name()))?;
-            product(self.name(), &[shape.span(self.name())?, problem.element.size()])?;
+            let element = self.input_element(index, problem.element);
+            product(self.name(), &[shape.span(self.name())?, element.size()])?;
         }
         output.check(&format!("{} output", self.name()))?;
         product(self.name(), &[output.span(self.name())?, self.output_element(problem).size()])?;
