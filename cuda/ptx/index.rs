@@ -1,6 +1,41 @@
 // Written by examples/rebuild_ptx.rs. Do not edit.
 &[
     Artefact {
+        key: "convolve/naive/float",
+        arch: Arch::Compute70,
+        source: 0x4fb8e7ad26096b18630936eb1ca5ca8b,
+        content: 0x0b7d3a01ecc4628fdb987d7c28f4de2f,
+        embedded: Embedded::Ptx(include_str!("convolve.naive.float.compute_70.ptx")),
+    },
+    Artefact {
+        key: "convolve/padded/float",
+        arch: Arch::Compute70,
+        source: 0x7a27ac0afaf0f34f924b8dc60831047f,
+        content: 0x80b246b99e14f76b87174356c43a00f5,
+        embedded: Embedded::Ptx(include_str!("convolve.padded.float.compute_70.ptx")),
+    },
+    Artefact {
+        key: "convolve/separable/float",
+        arch: Arch::Compute70,
+        source: 0x6b2d49f50cf13215f86be982e741146d,
+        content: 0xd3da7e3af3fcb53b0f02303c3de91eb5,
+        embedded: Embedded::Ptx(include_str!("convolve.separable.float.compute_70.ptx")),
+    },
+    Artefact {
+        key: "convolve/tiled/float",
+        arch: Arch::Compute70,
+        source: 0x33a09fa1ee796b3f06285da769a80dff,
+        content: 0x4bead51481b260b5d3955c7687609a9a,
+        embedded: Embedded::Ptx(include_str!("convolve.tiled.float.compute_70.ptx")),
+    },
+    Artefact {
+        key: "convolve/vectorized/float",
+        arch: Arch::Compute70,
+        source: 0xc3d6233fe12f3b66af180239698211d1,
+        content: 0x6aab70f5aace6b1320411514b40bc1d6,
+        embedded: Embedded::Ptx(include_str!("convolve.vectorized.float.compute_70.ptx")),
+    },
+    Artefact {
         key: "copy/scalar/uint2",
         arch: Arch::Compute70,
         source: 0x0c36ff475502e2f34af82bd4674fbad7,

@@ -3,6 +3,7 @@
 //! An op is one file here, its kernels, and one line in [`OPS`]. It knows shapes and numbers; it
 //! does not know backends.
 
+mod convolve;
 mod copy;
 mod fit;
 pub(crate) mod matmul;
@@ -21,6 +22,7 @@ use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, Swi
 use crate::verify::Expected;
 use std::sync::Arc;
 
+pub use convolve::Convolve;
 pub use copy::Copy;
 pub use fit::{Band, Window, accepts, parts, runs};
 pub use matmul::Matmul;
@@ -39,6 +41,7 @@ pub const OPS: &[&dyn Op] = &[
     &Reduce,
     &MultiplyAdd,
     &SharedRead,
+    &Convolve,
 ];
 
 /// The op called `name`.
