@@ -9,6 +9,7 @@ mod fit;
 pub(crate) mod matmul;
 mod multiply_add;
 mod reduce;
+mod shared;
 mod shared_read;
 pub(crate) mod transpose;
 mod transpose_in_place;
@@ -28,6 +29,7 @@ pub use fit::{Band, Window, accepts, parts, runs};
 pub use matmul::Matmul;
 pub use multiply_add::MultiplyAdd;
 pub use reduce::Reduce;
+pub use shared::Shared;
 pub use shared_read::SharedRead;
 pub use transpose::Transpose;
 pub use transpose_in_place::TransposeInPlace;
@@ -42,6 +44,7 @@ pub const OPS: &[&dyn Op] = &[
     &MultiplyAdd,
     &SharedRead,
     &Convolve,
+    &Shared,
 ];
 
 /// The op called `name`.
