@@ -5,10 +5,13 @@
 
 mod convolve;
 mod copy;
+mod fields;
 mod fit;
+mod gather;
 pub(crate) mod matmul;
 mod multiply_add;
 mod reduce;
+mod scatter;
 mod shared;
 mod shared_read;
 pub(crate) mod transpose;
@@ -25,10 +28,13 @@ use std::sync::Arc;
 
 pub use convolve::Convolve;
 pub use copy::Copy;
+pub use fields::Fields;
 pub use fit::{Band, Window, accepts, parts, runs};
+pub use gather::Gather;
 pub use matmul::Matmul;
 pub use multiply_add::MultiplyAdd;
 pub use reduce::Reduce;
+pub use scatter::Scatter;
 pub use shared::Shared;
 pub use shared_read::SharedRead;
 pub use transpose::Transpose;
@@ -45,6 +51,9 @@ pub const OPS: &[&dyn Op] = &[
     &SharedRead,
     &Convolve,
     &Shared,
+    &Gather,
+    &Scatter,
+    &Fields,
 ];
 
 /// The op called `name`.
