@@ -1,6 +1,27 @@
 // Written by examples/rebuild_ptx.rs. Do not edit.
 &[
     Artefact {
+        key: "branch/branched/unsigned_int",
+        arch: Arch::Compute70,
+        source: 0x9a13ebc40f1ab9c6ab30b8eb07d014fc,
+        content: 0x77a99047091b42d882963400fb8632dc,
+        embedded: Embedded::Ptx(include_str!("branch.branched.unsigned_int.compute_70.ptx")),
+    },
+    Artefact {
+        key: "branch/grouped/unsigned_int",
+        arch: Arch::Compute70,
+        source: 0xb4bc0cfc3a1008db288254a2656cef0a,
+        content: 0x18f6dbdf51925eb69b51ec0253722b90,
+        embedded: Embedded::Ptx(include_str!("branch.grouped.unsigned_int.compute_70.ptx")),
+    },
+    Artefact {
+        key: "branch/predicated/unsigned_int",
+        arch: Arch::Compute70,
+        source: 0xe34061507607d67f4dd6169061bd59b8,
+        content: 0x02efe28d5aafe6caf4d9cf641555d277,
+        embedded: Embedded::Ptx(include_str!("branch.predicated.unsigned_int.compute_70.ptx")),
+    },
+    Artefact {
         key: "convolve/naive/float",
         arch: Arch::Compute70,
         source: 0x4fb8e7ad26096b18630936eb1ca5ca8b,

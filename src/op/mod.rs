@@ -3,6 +3,7 @@
 //! An op is one file here, its kernels, and one line in [`OPS`]. It knows shapes and numbers; it
 //! does not know backends.
 
+mod branch;
 mod convolve;
 mod copy;
 mod fields;
@@ -26,6 +27,7 @@ use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, Swi
 use crate::verify::Expected;
 use std::sync::Arc;
 
+pub use branch::Branch;
 pub use convolve::Convolve;
 pub use copy::Copy;
 pub use fields::Fields;
@@ -54,6 +56,7 @@ pub const OPS: &[&dyn Op] = &[
     &Gather,
     &Scatter,
     &Fields,
+    &Branch,
 ];
 
 /// The op called `name`.
