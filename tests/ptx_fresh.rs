@@ -14,6 +14,9 @@ const PTX_VERSION: &str = ".version 8.0";
 /// The assembler's words for a kernel whose asynchronous products or register hints it gave up.
 const WORRIES: [&str; 2] = ["C7508", "C751"];
 
+/// Kernels that are there to show what spilling costs.
+const SPILLS_ON_PURPOSE: [&str; 1] = ["registers/capped@"];
+
 fn main() -> ExitCode {
     let ptxas = ptxas();
     let mut trials = vec![
@@ -107,8 +110,9 @@ fn assembles_without_spills(artefact: &Artefact, file: &str, ptxas: Option<&Path
     if !output.status.success() {
         return Err(report.into_owned().into());
     }
+    let on_purpose = SPILLS_ON_PURPOSE.iter().any(|key| artefact.key.starts_with(key));
     let spills = |line: &&str| {
-        line.split(',').any(|part| part.contains("spill") && !part.trim_start().starts_with("0 "))
+        !on_purpose && line.split(',').any(|part| part.contains("spill") && !part.trim_start().starts_with("0 "))
             || WORRIES.iter().any(|code| line.contains(code))
     };
     match report.lines().find(spills) {

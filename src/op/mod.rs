@@ -11,7 +11,9 @@ mod fit;
 mod gather;
 pub(crate) mod matmul;
 mod multiply_add;
+mod occupancy;
 mod reduce;
+mod registers;
 mod scatter;
 mod shared;
 mod shared_read;
@@ -35,7 +37,9 @@ pub use fit::{Band, Window, accepts, parts, runs};
 pub use gather::Gather;
 pub use matmul::Matmul;
 pub use multiply_add::MultiplyAdd;
+pub use occupancy::Occupancy;
 pub use reduce::Reduce;
+pub use registers::Registers;
 pub use scatter::Scatter;
 pub use shared::Shared;
 pub use shared_read::SharedRead;
@@ -57,6 +61,8 @@ pub const OPS: &[&dyn Op] = &[
     &Scatter,
     &Fields,
     &Branch,
+    &Occupancy,
+    &Registers,
 ];
 
 /// The op called `name`.

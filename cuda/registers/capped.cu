@@ -1,0 +1,36 @@
+// Idea. The same with a promise of BLOCKS blocks per multiprocessor, which leaves 65,536 / (BLOCKS THREADS) registers per thread; what does not fit is spilled to local memory.
+// Changed from the rung below. Only the promise: 2 blocks leave 128 registers, which is plenty; 4 leave 64, 6 leave 40, 8 leave 32.
+// A thread owns. One group of VALUES elements, all of which stay alive until the last of them has been read.
+// Memory traffic. Every element once in and once out, and spilled values in between, which the first-level cache answers while they fit.
+// Needs. u32, any number of groups of 64. CUDA: WGSL has no word for registers.
+#ifndef BLOCKS
+#define BLOCKS 2
+#endif
+
+const unsigned int THREADS = 256;
+const unsigned int VALUES = 64;
+const unsigned int FACTOR = 16777619;  // of the FNV hash
+
+struct Params {
+    unsigned int block_x, block_y, block_z;  // index of this launch's first block
+    unsigned int pad;                        // reserved, 0
+    unsigned long long groups;
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+registers_capped(const unsigned int* __restrict__ input, unsigned int* __restrict__ output, const Params p)
+{
+    const size_t group = (size_t)(blockIdx.x + p.block_x) * THREADS + threadIdx.x;
+    if (group >= p.groups)
+        return;
+    unsigned int value[VALUES], total = 0;  // VALUES
+    #pragma unroll
+    for (unsigned int i = 0; i < VALUES; i++)
+        value[i] = input[i * p.groups + group];
+    #pragma unroll
+    for (unsigned int i = 0; i < VALUES; i++)
+        total = (total ^ value[i]) * FACTOR;
+    #pragma unroll
+    for (unsigned int i = 0; i < VALUES; i++)
+        output[i * p.groups + group] = value[i] + total;
+}

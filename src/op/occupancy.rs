@@ -1,0 +1,115 @@
+//! `occupancy`: how many warps a multiprocessor must hold.
+
+use super::{Op, Place, Shape, Work, words};
+use crate::element::Element;
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::rung::{Grid, Pass, Rung, rung};
+use crate::verify::Expected;
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+/// Adds two vectors of `len` words, modulo 2^32. The kernel is the same all the way up: the rungs change
+/// how many of its warps a multiprocessor can hold.
+pub struct Occupancy;
+
+/// The params struct of every kernel.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+struct Params {
+    block: [u32; 3],
+    pad: u32,
+    len: [u32; 2],
+}
+
+static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    let block = |variant: &'static str, threads: u32, because: &'static str| {
+        let mut rung = rung!("occupancy", "block", block [32, 1, 1], Grid::Linear { per_block: 32 }, {
+            variant: variant.into(),
+            idea: "Blocks of so many threads.".into(),
+            because: because.into(),
+            constants: vec![("THREADS", threads)].into(),
+        });
+        rung.passes = vec![Pass::new([threads, 1, 1], Grid::Linear { per_block: threads })].into();
+        rung
+    };
+    let ballast = |variant: &'static str, words: u32, because: &'static str| {
+        rung!("occupancy", "ballast", block [64, 1, 1], Grid::Linear { per_block: 64 }, {
+            variant: variant.into(),
+            idea: "Blocks of 64 threads that claim shared memory they do not need.".into(),
+            because: because.into(),
+            constants: vec![("THREADS", 64), ("BALLAST", words)].into(),
+            shared_elements: words,
+        })
+    };
+    vec![
+        block("32", 32, "The first rung: at most 32 blocks of one warp, half of the places of a multiprocessor."),
+        block("64", 64, "Enough blocks for all places of a multiprocessor of 2048 threads."),
+        block("128", 128, "As many warps in fewer blocks."),
+        block("256", 256, "As many warps in fewer blocks."),
+        block("512", 512, "As many warps in fewer blocks."),
+        block("1024", 1024, "Two blocks fill a multiprocessor; one waits for its slowest warp."),
+        ballast("13k", 3328, "Half of the warps, on a device of 228 KiB."),
+        ballast("27k", 6912, "A quarter of the warps there."),
+        ballast("47k", 12000, "An eighth of the warps there."),
+    ]
+});
+
+impl Op for Occupancy {
+    fn name(&self) -> &'static str {
+        "occupancy"
+    }
+
+    fn about(&self) -> &'static str {
+        "output = a + b, by blocks of several sizes and weights"
+    }
+
+    fn dims(&self) -> &'static [&'static str] {
+        &["len"]
+    }
+
+    fn ladder(&self) -> &'static [Rung] {
+        &LADDER
+    }
+
+    fn elements(&self) -> &'static [Element] {
+        &[Element::U32]
+    }
+
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        let vector = Shape::packed(1, problem.dim(0));
+        Ok((vec![vector, vector], vector))
+    }
+
+    fn extent(&self, problem: &Problem) -> [u64; 3] {
+        [problem.dim(0), 1, 1]
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        Work { bytes: 12.0 * problem.dim(0) as f64, flops: 0.0 }
+    }
+
+    fn examples(&self) -> Vec<Vec<u64>> {
+        [1, 257, 4096, 70_001].map(|len| vec![len]).to_vec()
+    }
+
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
+        let params = Params { block: place.origin, pad: 0, len: words(problem.dim(0)) };
+        bytemuck::bytes_of(&params).to_vec()
+    }
+
+    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        let mut output = vec![0u8; inputs[0].len()];
+        let operands = inputs[0].par_chunks_exact(4).zip(inputs[1].par_chunks_exact(4));
+        output.par_chunks_exact_mut(4).zip(operands).for_each(|(out, (a, b))| {
+            out.copy_from_slice(&word(a).wrapping_add(word(b)).to_le_bytes());
+        });
+        Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))
+    }
+}
+
+/// The little-endian words of a buffer.
+fn word(bytes: &[u8]) -> u32 {
+    bytes.first_chunk::<4>().map_or(0, |b| u32::from_le_bytes(*b))
+}
