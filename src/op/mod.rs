@@ -17,6 +17,7 @@ mod registers;
 mod scatter;
 mod shared;
 mod shared_read;
+mod spmv;
 pub(crate) mod transpose;
 mod transpose_in_place;
 
@@ -43,6 +44,7 @@ pub use registers::Registers;
 pub use scatter::Scatter;
 pub use shared::Shared;
 pub use shared_read::SharedRead;
+pub use spmv::{Sparse, Spmv, read_matrix_market};
 pub use transpose::Transpose;
 pub use transpose_in_place::TransposeInPlace;
 
@@ -63,6 +65,7 @@ pub const OPS: &[&dyn Op] = &[
     &Branch,
     &Occupancy,
     &Registers,
+    &Spmv,
 ];
 
 /// The op called `name`.
