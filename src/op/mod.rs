@@ -9,6 +9,9 @@ mod copy;
 mod fields;
 mod fit;
 mod gather;
+mod hierarchy_bandwidth;
+mod hierarchy_constant;
+mod hierarchy_latency;
 pub(crate) mod matmul;
 mod multiply_add;
 mod occupancy;
@@ -36,6 +39,9 @@ pub use copy::Copy;
 pub use fields::Fields;
 pub use fit::{Band, Window, accepts, parts, runs};
 pub use gather::Gather;
+pub use hierarchy_bandwidth::HierarchyBandwidth;
+pub use hierarchy_constant::HierarchyConstant;
+pub use hierarchy_latency::HierarchyLatency;
 pub use matmul::Matmul;
 pub use multiply_add::MultiplyAdd;
 pub use occupancy::Occupancy;
@@ -66,6 +72,9 @@ pub const OPS: &[&dyn Op] = &[
     &Occupancy,
     &Registers,
     &Spmv,
+    &HierarchyLatency,
+    &HierarchyBandwidth,
+    &HierarchyConstant,
 ];
 
 /// The op called `name`.
