@@ -4,8 +4,10 @@
 //! does not know backends.
 
 mod branch;
+mod consistency;
 mod convolve;
 mod copy;
+mod double_buffer;
 mod fields;
 mod fit;
 mod gather;
@@ -34,8 +36,10 @@ use crate::verify::Expected;
 use std::sync::Arc;
 
 pub use branch::Branch;
+pub use consistency::Consistency;
 pub use convolve::Convolve;
 pub use copy::Copy;
+pub use double_buffer::DoubleBuffer;
 pub use fields::Fields;
 pub use fit::{Band, Window, accepts, parts, runs};
 pub use gather::Gather;
@@ -75,6 +79,8 @@ pub const OPS: &[&dyn Op] = &[
     &HierarchyLatency,
     &HierarchyBandwidth,
     &HierarchyConstant,
+    &DoubleBuffer,
+    &Consistency,
 ];
 
 /// The op called `name`.
