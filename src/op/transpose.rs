@@ -86,10 +86,6 @@ impl Op for Transpose {
         facts::value(&sides(problem), problem.element, name)
     }
 
-    fn occurs(&self, element: Element, setting: &[(String, u32)]) -> bool {
-        facts::occurs(element, setting)
-    }
-
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
         selection::select(device, problem)
     }
