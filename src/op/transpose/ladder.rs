@@ -81,7 +81,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     ];
     ladder.extend(TILES.iter().map(any_width));
     ladder.push(kept());
-    ladder.extend([sheared(WIDE, "wide"), sheared(NARROW, "narrow"), skinny(), batched_small()]);
+    ladder.extend([sheared(WIDE, WGSL_WIDE, "wide"), sheared(NARROW, WGSL_NARROW, "narrow"), skinny(), batched_small()]);
     ladder
 });
 
@@ -208,10 +208,12 @@ fn aligned(input: &'static str, output: &'static str, language: Option<Language>
 const WIDE: [[u32; 4]; 4] = [[128, 64, 5, 4], [128, 64, 6, 6], [64, 128, 5, 1], [32, 64, 5, 1]];
 /// The same for matrices of at most 32 words in a row.
 const NARROW: [[u32; 4]; 4] = [[128, 32, 5, 4], [128, 32, 6, 6], [64, 32, 5, 1], [32, 32, 5, 1]];
-/// TILE_ROWS, RUN and DEPTH in WGSL.
-const WGSL_SHEARED: [[u32; 3]; 4] = [[64, 32, 9], [64, 32, 9], [64, 32, 9], [32, 128, 9]];
+/// TILE_ROWS, RUN and DEPTH in WGSL: all of a warp's staged rows in one turn, and within 16 KiB where more gains nothing.
+const WGSL_WIDE: [[u32; 3]; 4] = [[128, 32, 20], [96, 32, 14], [64, 32, 9], [32, 128, 5]];
+/// The same within the 16 KiB that every WebGPU device has.
+const WGSL_NARROW: [[u32; 3]; 4] = [[64, 32, 12], [96, 32, 14], [64, 32, 9], [32, 64, 5]];
 
-fn sheared(cuda: [[u32; 4]; 4], variant: &'static str) -> Rung {
+fn sheared(cuda: [[u32; 4]; 4], wgsl: [[u32; 3]; 4], variant: &'static str) -> Rung {
     const WORD: u32 = 4;
     const CHUNK: u32 = 16;
     const SECTOR: u32 = 32;
@@ -235,10 +237,10 @@ fn sheared(cuda: [[u32; 4]; 4], variant: &'static str) -> Rung {
         let constants = vec![("TILE_ROWS", rows), ("RUN", run), ("DEPTH", depth), ("MIN_BLOCKS", blocks)];
         // A word of the CUDA kernel holds at least one element; in WGSL it has 4 bytes.
         push(Language::Cuda, rows, run, WORD.max(width), constants);
-        let [rows, run, depth] = WGSL_SHEARED[index];
+        let [rows, run, depth] = wgsl[index];
         push(Language::Wgsl, rows, run, WORD, vec![("TILE_ROWS", rows), ("RUN", run), ("DEPTH", depth)]);
     }
-    let mut rung = rung!("transpose", "sheared", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
+    rung!("transpose", "sheared", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
         variant: variant.into(),
         idea: "The tile follows the shift of each output row, so that all stores but the ends are whole aligned chunks.".into(),
         because: "Odd leading dimensions no longer cost whole sectors and wide stores.".into(),
@@ -246,12 +248,7 @@ fn sheared(cuda: [[u32; 4]; 4], variant: &'static str) -> Rung {
         element_sizes: PARTS_OF_CHUNKS.into(),
         wgsl_element_sizes: PARTS_OF_CHUNKS.into(),
         tunings: tunings.into(),
-    });
-    if variant == "narrow" {
-        rung.wgsl = Source::Absent { because: "the WGSL rung's staged rows are this short already".into() };
-        rung.wgsl_element_sizes = (&[]).into();
-    }
-    rung
+    })
 }
 
 /// The same tuning for every width and in both languages.

@@ -61,7 +61,7 @@ impl Facts {
 
     /// Halves that are few for a device's L2, which gain nothing where they are read last.
     fn few_halves(&self) -> bool {
-        self.width == 2 && self.batch * self.rows * self.cols * self.width < 256 << 20
+        self.width == 2 && self.rows.saturating_mul(self.cols).saturating_mul(self.batch) < 128 << 20
     }
 
     /// Whether square tiles of 64x64 are more blocks than one dispatch of WebGPU takes.
@@ -90,6 +90,7 @@ const TABLE: &[Choice] = &[
     both("any_width@square", |f| f.aligned),
     Choice { language: Some(Language::Cuda), when: |f| f.cols * f.width <= 32 * 4, rung: "sheared@narrow" },
     both("sheared@wide", |_| true),
+    both("sheared@narrow", |_| true),
 ];
 
 /// For devices that the table's rungs are too large for.
