@@ -53,9 +53,9 @@ fn column(block: ptr<function, array<vec4<u32>, BLOCKS * VECTOR>>, first: u32, c
         if (ELEMENT_BYTES >= WORD_BYTES) {
             chunk[w] = block[first + w / WORDS][col * WORDS + w % WORDS];
         } else if (ELEMENT_BYTES == 1u) {
-            let from = first + w * PER_WORD;
-            let low = byte_pairs(block[from][col / PER_WORD], block[from + 1u][col / PER_WORD], col % 2u);
-            let high = byte_pairs(block[from + 2u][col / PER_WORD], block[from + 3u][col / PER_WORD], col % 2u);
+            let row = first + w * PER_WORD;
+            let low = byte_pairs(block[row][col / PER_WORD], block[row + 1u][col / PER_WORD], col % 2u);
+            let high = byte_pairs(block[row + 2u][col / PER_WORD], block[row + 3u][col / PER_WORD], col % 2u);
             chunk[w] = select((low >> 16u) | (high & 0xffff0000u), (low & 0xffffu) | (high << 16u), col % PER_WORD < 2u);
         } else {
             for (var i = 0u; i < PER_WORD; i++) {
