@@ -205,7 +205,7 @@ fn aligned(input: &'static str, output: &'static str, language: Option<Language>
 }
 
 /// TILE_ROWS, RUN, DEPTH and MIN_BLOCKS of `sheared` for 1, 2, 4 and 8 bytes in CUDA.
-const WIDE: [[u32; 4]; 4] = [[128, 64, 5, 4], [128, 64, 6, 6], [64, 128, 5, 1], [32, 64, 5, 1]];
+const WIDE: [[u32; 4]; 4] = [[128, 64, 10, 4], [128, 64, 18, 4], [64, 128, 5, 1], [32, 64, 5, 1]];
 /// The same for matrices of at most 32 words in a row.
 const NARROW: [[u32; 4]; 4] = [[128, 32, 5, 4], [128, 32, 6, 6], [64, 32, 5, 1], [32, 32, 5, 1]];
 /// TILE_ROWS, RUN and DEPTH in WGSL: all of a warp's staged rows in one turn, and within 16 KiB where more gains nothing.

@@ -59,11 +59,6 @@ impl Facts {
         self.aligned && self.rows <= self.chunks(chunks) && self.cols > self.chunks(16)
     }
 
-    /// Halves that are few for a device's L2, which gain nothing where they are read last.
-    fn few_halves(&self) -> bool {
-        self.width == 2 && self.rows.saturating_mul(self.cols).saturating_mul(self.batch) < 128 << 20
-    }
-
     /// Whether square tiles of 64x64 are more blocks than one dispatch of WebGPU takes.
     fn beyond_one_dispatch(&self) -> bool {
         self.rows.div_ceil(64).saturating_mul(self.cols.div_ceil(64)) > 65_535
@@ -86,7 +81,7 @@ const TABLE: &[Choice] = &[
     both("any_width@rows_2", |f| f.rows(2)),
     both("any_width@rows_4", |f| f.rows(4)),
     both("any_width@rows_8", |f| f.rows(8)),
-    Choice { language: Some(Language::Cuda), when: |f| f.aligned && !f.few_halves(), rung: "any_width@kept" },
+    Choice { language: Some(Language::Cuda), when: |f| f.aligned, rung: "any_width@kept" },
     both("any_width@square", |f| f.aligned),
     Choice { language: Some(Language::Cuda), when: |f| f.cols * f.width <= 32 * 4, rung: "sheared@narrow" },
     both("sheared@wide", |_| true),
