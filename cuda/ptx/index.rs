@@ -2787,11 +2787,11 @@
         embedded: Embedded::Ptx(include_str!("transpose.sheared@wide.uint2.TILE_ROWS=32.RUN=64.DEPTH=5.MIN_BLOCKS=1.compute_70.ptx")),
     },
     Artefact {
-        key: "transpose/sheared@wide/unsigned_char/TILE_ROWS=128/RUN=64/DEPTH=5/MIN_BLOCKS=4",
+        key: "transpose/sheared@wide/unsigned_char/TILE_ROWS=128/RUN=64/DEPTH=10/MIN_BLOCKS=4",
         arch: Arch::Compute70,
-        source: 0xb29f109d3efcf5c5a8c3dc4254e34c41,
-        content: 0x598f948c5c1d9d217f8548d970a7fcc7,
-        embedded: Embedded::Ptx(include_str!("transpose.sheared@wide.unsigned_char.TILE_ROWS=128.RUN=64.DEPTH=5.MIN_BLOCKS=4.compute_70.ptx")),
+        source: 0xd26223b942e5658f0b68ad160144d923,
+        content: 0xdd8b3872d194508b15a21b1f12608f9d,
+        embedded: Embedded::Ptx(include_str!("transpose.sheared@wide.unsigned_char.TILE_ROWS=128.RUN=64.DEPTH=10.MIN_BLOCKS=4.compute_70.ptx")),
     },
     Artefact {
         key: "transpose/sheared@wide/unsigned_int/TILE_ROWS=64/RUN=128/DEPTH=5/MIN_BLOCKS=1",
@@ -2801,11 +2801,11 @@
         embedded: Embedded::Ptx(include_str!("transpose.sheared@wide.unsigned_int.TILE_ROWS=64.RUN=128.DEPTH=5.MIN_BLOCKS=1.compute_70.ptx")),
     },
     Artefact {
-        key: "transpose/sheared@wide/unsigned_short/TILE_ROWS=128/RUN=64/DEPTH=6/MIN_BLOCKS=6",
+        key: "transpose/sheared@wide/unsigned_short/TILE_ROWS=128/RUN=64/DEPTH=18/MIN_BLOCKS=4",
         arch: Arch::Compute70,
-        source: 0xa4510914ad33b5cf31ba9a4b3ed81646,
-        content: 0xadae96dbdd8ae05fb6651d2fa81e7b05,
-        embedded: Embedded::Ptx(include_str!("transpose.sheared@wide.unsigned_short.TILE_ROWS=128.RUN=64.DEPTH=6.MIN_BLOCKS=6.compute_70.ptx")),
+        source: 0x9c9afb5b075099156a4773dd7cff2a1b,
+        content: 0xeef29d01592f041e7430ecadb1df93a7,
+        embedded: Embedded::Ptx(include_str!("transpose.sheared@wide.unsigned_short.TILE_ROWS=128.RUN=64.DEPTH=18.MIN_BLOCKS=4.compute_70.ptx")),
     },
     Artefact {
         key: "transpose/skinny/uint2/THREADS=128/NARROW=1/NARROW_INPUT=0",
