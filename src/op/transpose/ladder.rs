@@ -81,7 +81,12 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     ];
     ladder.extend(TILES.iter().map(any_width));
     ladder.push(kept());
-    ladder.extend([sheared(WIDE, WGSL_WIDE, "wide"), sheared(NARROW, WGSL_NARROW, "narrow"), skinny(), batched_small()]);
+    ladder.extend([
+        sheared(WIDE, WGSL_WIDE, "wide"),
+        sheared(NARROW, WGSL_NARROW, "narrow"),
+        skinny(),
+        batched_small(),
+    ]);
     ladder
 });
 
@@ -181,7 +186,9 @@ fn kept() -> Rung {
     let mut rung = any_width(&TILES[0]);
     rung.variant = "kept".into();
     rung.idea = "What was read is marked as the last to leave the L2.".into();
-    rung.because = "Memory moves the same bytes 1 to 2 % faster: written lines leave in longer runs, as far as one can tell.".into();
+    rung.because =
+        "Memory moves the same bytes 1 to 2 % faster: written lines leave in longer runs, as far as one can tell."
+            .into();
     rung.cuda_needs = CudaNeeds { arch: Arch::Compute80, ..rung.cuda_needs };
     rung.wgsl = Source::Absent { because: "WGSL has no cache policies".into() };
     rung.wgsl_element_sizes = (&[]).into();
