@@ -6,6 +6,7 @@ mod ladder_tensor;
 mod reference;
 mod selection;
 #[cfg(feature = "vendor")]
+mod selection_tensor;
 mod vendor;
 
 use super::{Distribution, Op, Place, Shape, Work, words};
@@ -211,6 +212,10 @@ impl Op for Matmul {
 
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
         selection::select(device, problem)
+    }
+
+    fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
+        selection_tensor::select(device, problem)
     }
 
     fn layout(&self, problem: &Problem) -> Option<String> {

@@ -95,9 +95,8 @@ mod tests {
     #[test]
     fn the_last_candidate_takes_rows_that_start_anywhere() {
         let odd = |index| Layout { leading_dimension: Some(101), offset: index, ..Layout::default() };
-        let problem = (0..3).fold(Problem::new(Element::F16, [99, 99, 99]), |problem, i| {
-            problem.with_layout(i, odd(i as u64 + 1))
-        });
+        let problem = (0..3)
+            .fold(Problem::new(Element::F16, [99, 99, 99]), |problem, i| problem.with_layout(i, odd(i as u64 + 1)));
         let takes = |name: &str| {
             let rung = LADDER.iter().find(|rung| rung.id() == name);
             rung.is_some_and(|rung| crate::op::accepts(&Matmul, rung, crate::rung::Language::Cuda, &problem).is_ok())
