@@ -29,6 +29,7 @@ fn computed(problem: &Problem, rows: u64, cols: u64) -> u64 {
 fn candidates(problem: &Problem) -> Vec<&'static str> {
     match problem.precision {
         Precision::Tf32 => return vec!["async_store@tf32", "register_operand", "register_operand@copied"],
+        Precision::SplitTf32 => return vec!["split_products@tf32"],
         Precision::SplitF16 => return vec!["split_products@f16"],
         Precision::SplitBf16 => return vec!["split_products@bf16"],
         Precision::Full if problem.element == Element::F32 => return Vec::new(),
