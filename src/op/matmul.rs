@@ -5,8 +5,8 @@ mod ladder_f32;
 mod ladder_tensor;
 mod reference;
 mod selection;
-#[cfg(feature = "vendor")]
 mod selection_tensor;
+#[cfg(feature = "vendor")]
 mod vendor;
 
 use super::{Distribution, Op, Place, Shape, Work, words};
@@ -211,11 +211,10 @@ impl Op for Matmul {
     }
 
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
-        selection::select(device, problem)
-    }
-
-    fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
-        selection_tensor::select(device, problem)
+        match (problem.element, problem.precision) {
+            (Element::F32, Precision::Full) => selection::select(device, problem),
+            _ => selection_tensor::select(device, problem),
+        }
     }
 
     fn layout(&self, problem: &Problem) -> Option<String> {
