@@ -17,7 +17,7 @@ const NO_WGSL: &str = "WGSL reaches matrix units only through its cooperative ma
 pub(super) fn rungs() -> Vec<Rung> {
     let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
     rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
-    rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 6)]);
+    rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 5)]);
     rungs.extend([copied_ldmatrix(), copied_persistent()]);
     rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
     rungs.extend([split_products("f16", Precision::SplitF16), split_products("bf16", Precision::SplitBf16)]);

@@ -10,7 +10,7 @@ use crate::op::runs;
 use crate::problem::{Precision, Problem};
 use crate::rung::Rung;
 
-/// Tiles below which half of an H200's multiprocessors would be idle.
+/// The most tiles that two blocks each put on an H200's multiprocessors at a time.
 const FEW_TILES: u64 = 66;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
@@ -36,11 +36,13 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
         Precision::Full => {}
     }
     let mut names = Vec::new();
-    if tiles(problem, 128, 256) < FEW_TILES && problem.dim(2) >= LONG_K {
-        names.push(match problem.dim(0) {
-            0..=128 => "split_k@128x128",
-            _ if computed(problem, 192, 192) < computed(problem, 128, 256) => "split_k@192x192",
-            _ => "split_k@128x256",
+    if problem.dim(2) >= LONG_K {
+        let few = |rows, cols| tiles(problem, rows, cols) <= FEW_TILES;
+        names.extend(match problem.dim(0) {
+            0..=128 if few(128, 128) => Some("split_k@128x128"),
+            _ if few(192, 192) && computed(problem, 192, 192) < computed(problem, 128, 256) => Some("split_k@192x192"),
+            _ if few(128, 256) => Some("split_k@128x256"),
+            _ => None,
         });
     }
     // Smaller tiles where larger ones are too few for the machine.
