@@ -22,7 +22,7 @@ verified, then timed.
   --m N, --n N, --k N, --size N  C is m x n, the sum is over k (default 512 each)
   --element f32|f16|bf16         the type of A and B (default f32)
   --result f32                   the type of C, where it is not that of A and B
-  --precision NAME               for f32: full, tf32, split-f16, split-bf16 (default full)
+  --precision NAME               for f32: full, tf32, split-tf32, split-f16, split-bf16 (default full)
   --layout NN|NT|TN|TT           which operands are stored transposed (default NN)
   --batch N                      products (default 1)
   --alpha X, --beta X            (default 1 and 0)

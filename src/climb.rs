@@ -188,9 +188,13 @@ impl Climb {
         let mut rows: Vec<Row> = Vec::new();
         let (mut verified, mut vendors): (Vec<(usize, Verified<Any>)>, Vec<_>) = Default::default();
         // A vendor's rows come last: they are no rungs.
-        let others = if device.language() == Language::Cuda { self.op.vendor() } else { &[] };
+        let takes = |row: &&Rung| op::accepts(self.op, row, device.language(), problem).is_ok();
+        let others: Vec<&Rung> = match device.language() {
+            Language::Cuda => self.op.vendor().iter().filter(takes).collect(),
+            Language::Wgsl => Vec::new(),
+        };
         let vendor_stage = if others.is_empty() { None } else { self.vendor_stage(session, problem).await? };
-        for (index, rung) in ladder.iter().chain(others).enumerate() {
+        for (index, rung) in ladder.iter().chain(others.iter().copied()).enumerate() {
             let of_vendor = index >= ladder.len();
             if progress.stop() {
                 ascent.rows.append(&mut rows);

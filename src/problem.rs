@@ -27,6 +27,8 @@ pub enum Precision {
     Full,
     /// f32 elements are rounded to 11 significant bits (TF32).
     Tf32,
+    /// f32 elements are two TF32 (3xTF32): 22 significant bits, three products.
+    SplitTf32,
     /// f32 elements are two f16, scaled by a power of two per operand: 22 significant bits, three products.
     SplitF16,
     /// f32 elements are three bf16: 24 significant bits, six products.
@@ -36,13 +38,14 @@ pub enum Precision {
 impl Precision {
     /// Every precision.
     pub const ALL: &'static [Precision] =
-        &[Precision::Full, Precision::Tf32, Precision::SplitF16, Precision::SplitBf16];
+        &[Precision::Full, Precision::Tf32, Precision::SplitTf32, Precision::SplitF16, Precision::SplitBf16];
 
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Precision::Full => "full",
             Precision::Tf32 => "tf32",
+            Precision::SplitTf32 => "split-tf32",
             Precision::SplitF16 => "split-f16",
             Precision::SplitBf16 => "split-bf16",
         }

@@ -221,6 +221,17 @@ fn the_constants_of_every_kernel_are_those_of_the_row() {
                 }
             }
             for pass in rung.passes.iter() {
+                if let Some(kernel) = &pass.kernel {
+                    let (Language::Cuda, Source::Text(text)) = (language, &kernel.cuda) else { continue };
+                    let switches = kernel.switches.iter().flat_map(|s| s.names().map(str::to_string));
+                    for name in kernel.constants.iter().map(|(n, _)| n.to_string()).chain(switches) {
+                        let stated = text.contains(&format!("#ifndef {name}\n"));
+                        assert!(stated, "{op}/{}: {name} is not a constant of {}", rung.id(), kernel.name);
+                    }
+                    let entry = format!("{op}_{}(", kernel.name);
+                    assert!(text.contains(&entry), "{entry}) is missing");
+                    continue;
+                }
                 let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
                 let entry = format!("{op}_{}{suffix}(", rung.name);
                 assert!(text.contains(&entry), "{entry}) is missing in {language:?}");

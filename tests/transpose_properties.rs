@@ -303,6 +303,8 @@ struct Big {
 
 const BIG: &[Big] = &[
     Big { kind: "idx1", element: Element::F16, rows: 65_537, cols: 32_769 },
+    // 2^31 + 98,305 elements within one buffer of WebGPU, and so in bands there.
+    Big { kind: "idx1", element: Element::I8, rows: 65_537, cols: 32_769 },
     Big { kind: "idx1", element: Element::I8, rows: 70_000, cols: 70_000 },
     Big { kind: "idx1", element: Element::F32, rows: 32_768, cols: 32_768 },
 ];

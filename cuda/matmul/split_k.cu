@@ -1,7 +1,7 @@
 // Idea. The SPLIT blocks of a cluster share one tile of C and split its k: enough blocks when C has few tiles and k is long.
 // Changed from the rung below. Each block keeps a 1 / SPLIT share of the columns, writes its partial sums of the others into their owners' shared memory, and adds what it gets, always in the same order. No workspace, no second pass, no atomics.
 // A thread owns. As consumer BLOCK_N / 2 partial sums per strip; after the exchange BLOCK_N / 2 / SPLIT finished ones.
-// Memory traffic. Operands as below, without multicast; (SPLIT - 1) / SPLIT of the f32 tile per block crosses between shared memories once.
+// Memory traffic. Operands as below, without multicast, the larger one marked to leave L2 first; (SPLIT - 1) / SPLIT of the f32 tile per block crosses between shared memories once; C is written in rows of 16-byte pieces.
 // Needs. sm_90a, tensor maps of a and b (as below), dynamic shared memory, a cluster of SPLIT blocks.
 
 #ifndef BF16
@@ -56,6 +56,9 @@
 #define PART (BLOCK_N / 2 / SPLIT)  // sums per strip that one block finishes
 #define VECTOR 4                    // f32 in 16 bytes
 #define WARP_ROWS 16  // rows of C one warp holds
+#define PIECE (OUTPUT_F32 ? 4 : 8)        // elements of C in 16 bytes
+#define PIECES (BLOCK_N / SPLIT / PIECE)  // of a row that one block finishes
+#define ROW_BYTES (PIECES * 16 + 16)      // of finished rows in shared memory; 16 bytes more keep them off each other's banks
 #define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + 2 * STAGES * 8)
 
 typedef unsigned short T;
@@ -131,11 +134,14 @@ __device__ __forceinline__ void wgmma(float (&d)[BLOCK_N / 2], unsigned long lon
 
 // A wgmma descriptor of a 128-byte swizzled tile. Eight lines (1024 bytes) are one atom.
 // Along k contiguous: atoms follow each other down the rows. Along m or n contiguous: atoms follow each other along k, boxes of 64 along m or n.
-#define DESCRIPTOR_SWIZZLE (1ull << 62)
-#define DESCRIPTOR_ATOMS ((unsigned long long)(ATOM_BYTES >> 4) << 32)
-#define DESCRIPTOR_BOXES ((unsigned long long)(BOX_BYTES >> 4) << 16)
-__device__ __forceinline__ unsigned long long descriptor(unsigned int address) {
-    return DESCRIPTOR_SWIZZLE | DESCRIPTOR_ATOMS | DESCRIPTOR_BOXES | (unsigned long long)((address & 0x3FFFF) >> 4);
+// The high word is the same for all: the swizzle and the distance of atoms. The low word has the distance of boxes and the address in the block, in units of 16 bytes.
+#define DESCRIPTOR_HIGH (1u << 30 | ATOM_BYTES / 16)
+#define DESCRIPTOR_BOXES ((unsigned int)(BOX_BYTES / 16) << 16)
+__device__ __forceinline__ unsigned long long descriptor(unsigned int low) {
+    return (unsigned long long)DESCRIPTOR_HIGH << 32 | low;
+}
+__device__ __forceinline__ unsigned int descriptor_low(unsigned int address) {  // its upper bits are the block's rank in the cluster
+    return DESCRIPTOR_BOXES | (address & 0x3FFFF) / 16;
 }
 #define STEP_CONTIGUOUS_K (MMA_K * ELEMENT_BYTES)  // bytes from one 16-wide step along k to the next
 #define STEP_CONTIGUOUS_MN (MMA_K * LINE_BYTES)
@@ -165,10 +171,12 @@ __device__ __forceinline__ void barrier_wait(unsigned int barrier, unsigned int 
 #endif
     }
 }
-__device__ __forceinline__ void load(unsigned int target, const TensorMap& map, unsigned int barrier, unsigned int x, unsigned int y, unsigned int z) {
+#define EVICT_NORMAL 0x1000000000000000ull  // cache policies, as createpolicy makes them
+#define EVICT_FIRST 0x12F0000000000000ull
+__device__ __forceinline__ void load(unsigned int target, const TensorMap& map, unsigned int barrier, unsigned int x, unsigned int y, unsigned int z, unsigned long long policy) {
     asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
-        ::"r"(target), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z) : "memory");
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;"
+        ::"r"(target), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy) : "memory");
 }
 __device__ __forceinline__ unsigned int remote_address(unsigned int address, unsigned int rank) {
     unsigned int remote;
@@ -199,40 +207,45 @@ __device__ __forceinline__ float widen(Output value) {
 #endif
 }
 
-__device__ __forceinline__ Output narrow(float value) {
-#if OUTPUT_F32
-    return value;
-#else
-    Output half;
+__device__ __forceinline__ unsigned int pack(float low, float high) {
+    unsigned int pair;
 #if BF16
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
 #else
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
 #endif
-    return half;
-#endif
+    return pair;
 }
-struct alignas(2 * sizeof(Output)) Pair { Output low, high; };
-// Two neighbouring elements of C, in one access where the address allows it.
-__device__ __forceinline__ void store(Output* to, unsigned int left, float low, float high, float alpha, float beta) {
-    low *= alpha;
-    high *= alpha;
-    if (beta != 0) {
-        low += beta * widen(to[0]);
-        if (left > 1) high += beta * widen(to[1]);
-    }
-    if (left > 1 && (size_t)to % sizeof(Pair) == 0) {
-        *(Pair*)to = Pair{narrow(low), narrow(high)};
+
+struct Tile { unsigned int row, column, batch; };  // first row and column of C
+
+// Asks for the operand tiles of one step. The larger operand is read once or a few times, at once: it makes room in L2 first.
+__device__ __forceinline__ void load_stage(unsigned int base, unsigned int full, unsigned int stage, const Tile& tile, unsigned int k, const Params& p, const TensorMap& a_map, const TensorMap& b_map) {
+    const unsigned long long a_policy = p.m > p.n ? EVICT_FIRST : EVICT_NORMAL;
+    const unsigned long long b_policy = p.m > p.n ? EVICT_NORMAL : EVICT_FIRST;
+    const unsigned int a_tile = base + stage * STAGE_BYTES;
+    const unsigned int b_tile = a_tile + A_BYTES;
+    barrier_expect(full + stage * 8, STAGE_BYTES);
+    if (TRANSPOSE_A) {
+#pragma unroll
+        for (unsigned int box = 0; box < BLOCK_M / BOX; box++)
+            load(a_tile + box * BOX_BYTES, a_map, full + stage * 8, tile.row + box * BOX, k, tile.batch, a_policy);
     } else {
-        to[0] = narrow(low);
-        if (left > 1) to[1] = narrow(high);
+        load(a_tile, a_map, full + stage * 8, k, tile.row, tile.batch, a_policy);
+    }
+    if (TRANSPOSE_B) {
+        load(b_tile, b_map, full + stage * 8, k, tile.column, tile.batch, b_policy);
+    } else {
+#pragma unroll
+        for (unsigned int box = 0; box < BLOCK_N / BOX; box++)
+            load(b_tile + box * BOX_BYTES, b_map, full + stage * 8, tile.column + box * BOX, k, tile.batch, b_policy);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(SPLIT, 1, 1)
 matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restrict__ c, const Params p,
                const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map) {
-    extern __shared__ unsigned char shared[];  // [STAGES][A | B], full[STAGES], empty[STAGES]; at last partial sums [SPLIT][STRIPS][PART / VECTOR][CONSUMERS * WARPGROUP][VECTOR]
+    extern __shared__ unsigned char shared[];  // [STAGES][A | B], full[STAGES], empty[STAGES]; at last partial sums [SPLIT - 1][STRIPS][PART / VECTOR][CONSUMERS * WARPGROUP][VECTOR], finished rows [CONSUMERS][4][WARP_ROWS][ROW_BYTES]
     const unsigned int base = ((unsigned int)__cvta_generic_to_shared(shared) + ATOM_BYTES - 1) / ATOM_BYTES * ATOM_BYTES;
     const unsigned int full = base + STAGES * STAGE_BYTES;
     const unsigned int empty = full + STAGES * 8;
@@ -241,49 +254,32 @@ matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restr
     const unsigned int warp_of_block = __shfl_sync(0xFFFFFFFF, threadIdx.x / WARP, 0);
     const unsigned int rank = blockIdx.x % SPLIT;
     const unsigned int index = (blockIdx.x + p.block_x) / SPLIT;
-    const unsigned int batch = blockIdx.z + p.block_z;
     const unsigned int tiles_m = (p.m + BLOCK_M - 1) / BLOCK_M;
-    const unsigned int tile_row = index % tiles_m * BLOCK_M;
-    const unsigned int tile_column = index / tiles_m * BLOCK_N;
+    const Tile tile = {index % tiles_m * BLOCK_M, index / tiles_m * BLOCK_N, blockIdx.z + p.block_z};
     const unsigned int all_steps = (p.k + BLOCK_K - 1) / BLOCK_K;
     const unsigned int first_step = (unsigned long long)all_steps * rank / SPLIT;
     const unsigned int steps = (unsigned long long)all_steps * (rank + 1) / SPLIT - first_step;
 
+    if (threadIdx.x == WARP) asm volatile("prefetch.tensormap [%0];\nprefetch.tensormap [%1];" ::"l"(&a_map), "l"(&b_map) : "memory");
     if (threadIdx.x == 0) {
         for (unsigned int stage = 0; stage < STAGES; stage++) {
             barrier_init(full + stage * 8, 1);
             barrier_init(empty + stage * 8, CONSUMERS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        asm volatile("prefetch.tensormap [%0];\nprefetch.tensormap [%1];" ::"l"(&a_map), "l"(&b_map) : "memory");
+        for (unsigned int stage = 0; stage < STAGES && stage < steps; stage++)
+            load_stage(base, full, stage, tile, (first_step + stage) * BLOCK_K, p, a_map, b_map);
     }
     __syncwarp();
-    cluster_start();  // the barriers of every block of the cluster are initialised
 
     if (warpgroup == 0) {
+        asm volatile("bar.arrive 0, %0;" ::"n"(THREADS) : "memory");  // the barriers are initialised
         asm volatile("setmaxnreg.dec.sync.aligned.u32 " TEXT(PRODUCER_REGISTERS) ";");
         if (warp_of_block == 0 && elect()) {
-            unsigned int stage = 0, parity = 1;
-            for (unsigned int step = 0; step < steps; step++) {
-                const unsigned int k = (first_step + step) * BLOCK_K;
-                const unsigned int a_tile = base + stage * STAGE_BYTES;
-                const unsigned int b_tile = a_tile + A_BYTES;
+            unsigned int stage = 0, parity = 0;
+            for (unsigned int step = STAGES; step < steps; step++) {  // the first have been asked for
                 barrier_wait(empty + stage * 8, parity);  // every consumer has read this stage
-                barrier_expect(full + stage * 8, STAGE_BYTES);
-                if (TRANSPOSE_A) {
-#pragma unroll
-                    for (unsigned int box = 0; box < BLOCK_M / BOX; box++)
-                        load(a_tile + box * BOX_BYTES, a_map, full + stage * 8, tile_row + box * BOX, k, batch);
-                } else {
-                    load(a_tile, a_map, full + stage * 8, k, tile_row, batch);
-                }
-                if (TRANSPOSE_B) {
-                    load(b_tile, b_map, full + stage * 8, k, tile_column, batch);
-                } else {
-#pragma unroll
-                    for (unsigned int box = 0; box < BLOCK_N / BOX; box++)
-                        load(b_tile + box * BOX_BYTES, b_map, full + stage * 8, tile_column + box * BOX, k, batch);
-                }
+                load_stage(base, full, stage, tile, (first_step + step) * BLOCK_K, p, a_map, b_map);
                 if (++stage == STAGES) { stage = 0; parity ^= 1; }
             }
         }
@@ -292,29 +288,35 @@ matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restr
         cluster_sync();  // the partial sums have arrived
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 " TEXT(CONSUMER_REGISTERS) ";");
+        asm volatile("bar.sync 0, %0;" ::"n"(THREADS) : "memory");  // the barriers are initialised
         const unsigned int consumer = warpgroup - 1;
         const unsigned int thread = threadIdx.x % WARPGROUP;
+        const unsigned int warp = thread / WARP;
         const unsigned int lane = thread % WARP;
         float sums[STRIPS][BLOCK_N / 2];  // per strip: columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
 #pragma unroll
         for (int strip = 0; strip < STRIPS; strip++)
 #pragma unroll
             for (int i = 0; i < BLOCK_N / 2; i++) sums[strip][i] = 0;
-        unsigned int stage = 0, parity = 0;
+        const unsigned int a_first = descriptor_low(base + consumer * STRIPS * STRIP_M * LINE_BYTES);  // a strip is 64 lines either way
+        const unsigned int b_first = descriptor_low(base + A_BYTES);
+        unsigned int stage = 0, parity = 0, a_tile = a_first, b_tile = b_first;
+        if (steps > 0) barrier_wait(full, 0);  // the first operand tiles have landed
         for (unsigned int step = 0; step < steps; step++) {
-            barrier_wait(full + stage * 8, parity);  // both operand tiles have landed
-            const unsigned int a_tile = base + stage * STAGE_BYTES + consumer * STRIPS * STRIP_M * LINE_BYTES;  // a strip is 64 lines either way
-            const unsigned int b_tile = base + stage * STAGE_BYTES + A_BYTES;
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
             for (int i = 0; i < BLOCK_K / MMA_K; i++)
 #pragma unroll
                 for (int strip = 0; strip < STRIPS; strip++)
-                    wgmma(sums[strip], descriptor(a_tile + strip * STRIP_M * LINE_BYTES + i * A_STEP), descriptor(b_tile + i * B_STEP), 1);
+                    wgmma(sums[strip], descriptor(a_tile + (strip * STRIP_M * LINE_BYTES + i * A_STEP) / 16), descriptor(b_tile + i * B_STEP / 16), 1);
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            const unsigned int used = stage++;
+            a_tile += STAGE_BYTES / 16;
+            b_tile += STAGE_BYTES / 16;
+            if (stage == STAGES) { stage = 0; parity ^= 1; a_tile = a_first; b_tile = b_first; }
+            if (step + 1 < steps) barrier_wait(full + stage * 8, parity);  // the next operand tiles have landed
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // meanwhile the other consumers' products keep the tensor cores busy
-            if (thread == 0) barrier_arrive(empty + stage * 8);
-            if (++stage == STAGES) { stage = 0; parity ^= 1; }
+            if (thread == 0) barrier_arrive(empty + used * 8);
         }
         cluster_start();  // every block of the cluster has read its operands: the rings may take partial sums
         const unsigned int slot = (consumer * WARPGROUP + thread) * VECTOR * 4;
@@ -329,40 +331,80 @@ matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restr
                     for (int i = 0; i < PART / VECTOR; i++) {
                         const float* from = &sums[strip][owner * PART + i * VECTOR];
                         asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};"
-                                     ::"r"(to + ((rank * STRIPS + strip) * (PART / VECTOR) + i) * slots), "f"(from[0]), "f"(from[1]), "f"(from[2]), "f"(from[3]) : "memory");
+                                     ::"r"(to + (((rank - (rank > owner)) * STRIPS + strip) * (PART / VECTOR) + i) * slots), "f"(from[0]), "f"(from[1]), "f"(from[2]), "f"(from[3]) : "memory");
                     }
             }
         cluster_sync();  // the partial sums have arrived
 
-        Output* __restrict__ to = c + p.c_offset + batch * p.c_stride;
+        const unsigned int rows = base + (SPLIT - 1) * STRIPS * (PART / VECTOR) * slots + (consumer * 4 + warp) * WARP_ROWS * ROW_BYTES;
+        const unsigned int column = tile.column + rank * (BLOCK_N / SPLIT);
+        Output* to = c + p.c_offset + tile.batch * p.c_stride;
+        const bool whole = (size_t)to % 16 == 0 && p.c_ld % PIECE == 0;  // pieces of C are aligned
 #pragma unroll
-        for (unsigned int owner = 0; owner < SPLIT; owner++)
-            if (owner == rank) {
+        for (int strip = 0; strip < STRIPS; strip++) {
+            const unsigned int row = tile.row + (consumer * STRIPS + strip) * STRIP_M + warp * WARP_ROWS;
+            float total[PART] = {};
 #pragma unroll
-                for (int strip = 0; strip < STRIPS; strip++)
+            for (unsigned int owner = 0; owner < SPLIT; owner++)
+                if (owner == rank) {
 #pragma unroll
-                    for (int i = 0; i < PART / VECTOR; i++) {
-                        float total[VECTOR] = {};
+                    for (unsigned int source = 0; source < SPLIT; source++)
 #pragma unroll
-                        for (unsigned int source = 0; source < SPLIT; source++) {
+                        for (int i = 0; i < PART; i += VECTOR) {
                             float part[VECTOR];
                             if (source == owner) {
 #pragma unroll
-                                for (int j = 0; j < VECTOR; j++) part[j] = sums[strip][owner * PART + i * VECTOR + j];
+                                for (int j = 0; j < VECTOR; j++) part[j] = sums[strip][owner * PART + i + j];
                             } else {
                                 asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(part[0]), "=f"(part[1]), "=f"(part[2]), "=f"(part[3])
-                                             : "r"(base + slot + ((source * STRIPS + strip) * (PART / VECTOR) + i) * slots) : "memory");
+                                             : "r"(base + slot + (((source - (source > owner)) * STRIPS + strip) * (PART / VECTOR) + i / VECTOR) * slots) : "memory");
                             }
 #pragma unroll
-                            for (int j = 0; j < VECTOR; j++) total[j] += part[j];
+                            for (int j = 0; j < VECTOR; j++) total[i + j] += part[j];
                         }
+                }
 #pragma unroll
-                        for (int j = 0; j < VECTOR; j += 2) {
-                            const unsigned int y = tile_row + (consumer * STRIPS + strip) * STRIP_M + thread / WARP * WARP_ROWS + lane / 4 + j / 2 * 8;
-                            const unsigned int x = tile_column + (owner * PART / VECTOR + i) * 8 + lane % 4 * 2;
-                            if (y < p.m && x < p.n) store(to + (size_t)y * p.c_ld + x, p.n - x, total[j], total[j + 1], p.alpha, p.beta);
-                        }
-                    }
+            for (int i = 0; i < PART; i++) total[i] *= p.alpha;
+            if (p.beta != 0) {
+                const unsigned int y = row + lane / 4, x = column + lane % 4 * 2;
+                const Output* old = to + (size_t)y * p.c_ld + x;
+#pragma unroll
+                for (int i = 0; i < PART; i++) {
+                    const int down = i / 2 % 2 * 8, right = i / 4 * 8 + i % 2;
+                    if (y + down < p.m && x + right < p.n) total[i] += p.beta * widen(old[(size_t)down * p.c_ld + right]);
+                }
             }
+            if (strip > 0) __syncwarp();  // the rows of the strip before have been read
+#pragma unroll
+            for (int i = 0; i < PART; i += VECTOR) {
+#if OUTPUT_F32
+#pragma unroll
+                for (int half = 0; half < 2; half++)
+                    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(rows + (lane / 4 + half * 8) * ROW_BYTES + i / VECTOR * 32 + lane % 4 * 8), "f"(total[i + half * 2]), "f"(total[i + half * 2 + 1]) : "memory");
+#else
+                asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+                             ::"r"(rows + lane % WARP_ROWS * ROW_BYTES + i / VECTOR * 16), "r"(pack(total[i], total[i + 1])), "r"(pack(total[i + 2], total[i + 3])) : "memory");
+#endif
+            }
+            __syncwarp();  // the warp's finished rows lie in shared memory
+#pragma unroll
+            for (int i = 0; i < (WARP_ROWS * PIECES + WARP - 1) / WARP; i++) {
+                const unsigned int piece = i * WARP + lane;
+                const unsigned int y = row + piece / PIECES, x = column + piece % PIECES * PIECE;
+                if (piece < WARP_ROWS * PIECES && y < p.m && x < p.n) {
+                    union { uint4 all; Output each[PIECE]; } values;
+                    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(values.all.x), "=r"(values.all.y), "=r"(values.all.z), "=r"(values.all.w)
+                                 : "r"(rows + piece / PIECES * ROW_BYTES + piece % PIECES * 16) : "memory");
+                    Output* target = to + (size_t)y * p.c_ld + x;
+                    if (whole && x + PIECE <= p.n) {
+                        *(uint4*)target = values.all;
+                    } else {
+#pragma unroll
+                        for (int j = 0; j < PIECE; j++)
+                            if (x + j < p.n) target[j] = values.each[j];
+                    }
+                }
+            }
+        }
     }
 }

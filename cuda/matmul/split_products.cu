@@ -1,4 +1,4 @@
-// Idea. f32 results from 16-bit tensor cores: both operands are sums of parts, the products of parts that matter are all computed, the smallest first.
+// Idea. f32 results from tensor cores of shorter numbers: both operands are sums of parts, the products of parts that matter are all computed, the smallest first.
 // Changed from the rung below. A stage holds every part of both tiles; a step's products start a fresh sum, which is then added to the f32 sums in registers, because the tensor cores truncate when they add; what that addition rounds off is added with the next one.
 // A thread owns. As consumer BLOCK_N / 2 sums, what they lost to rounding, and as many of the current step; one producer thread owns the ring of operand tiles.
 // Memory traffic. PARTS times that of the 16-bit kernel for 3 (PARTS 2) or 6 (PARTS 3) times its products.
@@ -6,6 +6,9 @@
 
 #ifndef BF16
 #define BF16 0  // 1: bf16 parts, 0: f16 parts
+#endif
+#ifndef TF32
+#define TF32 0  // 1: TF32 parts, unscaled, both operands along k (TRANSPOSE_A 0, TRANSPOSE_B 1)
 #endif
 #ifndef PARTS
 #define PARTS (BF16 ? 3 : 2)
@@ -47,10 +50,10 @@
 
 #define STRIP_M 64  // rows of one wgmma
 #define BLOCK_M (CONSUMERS * STRIP_M)
-#define BLOCK_K 64  // 128 bytes: the width of the swizzle
-#define MMA_K 16
-#define BOX 64  // contiguous elements of one swizzled box
-#define ELEMENT_BYTES 2
+#define ELEMENT_BYTES (TF32 ? 4 : 2)
+#define BLOCK_K (LINE_BYTES / ELEMENT_BYTES)  // the width of the swizzle
+#define MMA_K (32 / ELEMENT_BYTES)
+#define BOX 64  // lines of one swizzled box
 #define WARP 32
 #define WARPGROUP 128
 #define THREADS ((CONSUMERS + 1) * WARPGROUP)
@@ -60,11 +63,15 @@
 #define B_BYTES (BLOCK_N * BLOCK_K * ELEMENT_BYTES)
 #define B_BOXES (BLOCK_N / BOX)
 #define STAGE_BYTES (PARTS * (A_BYTES + B_BYTES))
-#define BOX_BYTES (BOX * BLOCK_K * ELEMENT_BYTES)
+#define BOX_BYTES (BOX * LINE_BYTES)
 #define WARP_ROWS 16  // rows of C one warp holds
 #define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + 2 * STAGES * 8)
 
+#if TF32
+typedef float T;
+#else
 typedef unsigned short T;
+#endif
 #if OUTPUT_F32
 typedef float Output;
 #else
@@ -83,7 +90,9 @@ struct Params {
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
-#if BF16
+#if TF32
+#define TYPE "tf32"
+#elif BF16
 #define TYPE "bf16"
 #else
 #define TYPE "f16"
@@ -117,7 +126,14 @@ struct Params {
 #define INPUTS "%32, %33, p"
 #define SCALE "%34"
 #endif
-#if TRANSPOSE_A && TRANSPOSE_B
+#if TF32
+#define MAJOR ""  // TF32 is read along k only
+#define MMA_SHAPE "k8.f32."
+#else
+#define MMA_SHAPE "k16.f32."
+#endif
+#if TF32
+#elif TRANSPOSE_A && TRANSPOSE_B
 #define MAJOR ", 1, 0"
 #elif TRANSPOSE_A
 #define MAJOR ", 1, 1"
@@ -130,7 +146,7 @@ struct Params {
 __device__ __forceinline__ void wgmma(float (&d)[BLOCK_N / 2], unsigned long long a, unsigned long long b, int scale) {
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, " SCALE ", 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n" TEXT(BLOCK_N) "k16.f32." TYPE "." TYPE " {" REGISTERS "}, " INPUTS ", 1, 1" MAJOR ";\n}"
+        "wgmma.mma_async.sync.aligned.m64n" TEXT(BLOCK_N) MMA_SHAPE TYPE "." TYPE " {" REGISTERS "}, " INPUTS ", 1, 1" MAJOR ";\n}"
         : SUMS(d)
         : "l"(a), "l"(b), "r"(scale));
 }
@@ -317,7 +333,7 @@ matmul_split_products(const float* __restrict__ a_inverse, const float* __restri
         const unsigned int thread = threadIdx.x % WARPGROUP;
         const unsigned int lane = thread % WARP;
         unsigned int stage = 0, parity = 0;
-        const float alpha = p.alpha * *a_inverse * *b_inverse;
+        const float alpha = TF32 ? p.alpha : p.alpha * *a_inverse * *b_inverse;
         float sums[BLOCK_N / 2];  // columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
         float step_sums[BLOCK_N / 2];
 #if COMPENSATED

@@ -2,7 +2,7 @@
 // Changed from the rung below. No square tile, which would be mostly empty: a block covers all NARROW columns (rows), a compile-time constant, of LONG consecutive records.
 // A thread owns. NARROW chunks: VECTOR whole records on one side, a chunk of every long row on the other.
 // Memory traffic. Each element once; the narrow side is one contiguous run, the wide side has runs of 16 bytes per thread. Shared memory turns chunks of a thread into consecutive chunks.
-// Needs. NARROW_INPUT: cols == input_ld == NARROW, otherwise rows == output_ld == NARROW. CHUNKED_INPUT (CHUNKED_OUTPUT): base, offset, batch stride of that side, and the leading dimension of the wide one, are multiples of 16 bytes. A last block that is not full moves single elements.
+// Needs. NARROW_INPUT: cols == input_ld == NARROW, otherwise rows == output_ld == NARROW. A side whose rows do not all start at multiples of 16 bytes, and a last block that is not full, are moved element by element.
 #ifndef ELEMENT
 #define ELEMENT unsigned int
 #endif
@@ -11,12 +11,6 @@
 #endif
 #ifndef NARROW_INPUT
 #define NARROW_INPUT 1     // 1: the input has NARROW columns, 0: it has NARROW rows
-#endif
-#ifndef CHUNKED_INPUT
-#define CHUNKED_INPUT 1
-#endif
-#ifndef CHUNKED_OUTPUT
-#define CHUNKED_OUTPUT 1
 #endif
 #ifndef THREADS
 #define THREADS 128
@@ -77,6 +71,12 @@ __device__ __forceinline__ Chunk regrouped(const Chunk (&from)[NARROW], unsigned
     return chunk;
 }
 
+// Whether NARROW rows, `ld` elements apart, or one of them, start at multiples of a chunk.
+__device__ __forceinline__ bool in_chunks(const T* first, unsigned int ld)
+{
+    return ((size_t)first | (NARROW > 1 ? ld * sizeof(T) : 0)) % CHUNK_BYTES == 0;
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS)
 transpose_skinny(const T* __restrict__ input, T* __restrict__ output, const Params p)
 {
@@ -88,7 +88,7 @@ transpose_skinny(const T* __restrict__ input, T* __restrict__ output, const Para
     const T* source = input + p.input_offset + matrix * p.input_stride + first * (NARROW_INPUT ? NARROW : 1);
     T* destination = output + p.output_offset + matrix * p.output_stride + first * (NARROW_INPUT ? 1 : NARROW);
 
-    if (CHUNKED_INPUT && whole) {
+    if (whole && in_chunks(source, NARROW_INPUT ? 0 : p.input_ld)) {
         Chunk chunk[NARROW];  // NARROW
         #pragma unroll
         for (unsigned int k = 0; k < NARROW; k++)
@@ -109,7 +109,7 @@ transpose_skinny(const T* __restrict__ input, T* __restrict__ output, const Para
 
     __syncthreads();  // waits for all records of the block: a thread reads what others wrote
 
-    if (CHUNKED_OUTPUT && whole) {
+    if (whole && in_chunks(destination, NARROW_INPUT ? p.output_ld : 0)) {
         Chunk chunk[NARROW];  // NARROW
         #pragma unroll
         for (unsigned int k = 0; k < NARROW; k++)

@@ -42,12 +42,21 @@ var<workgroup> tile: array<vec4<u32>, SLICE * CHUNKS>;   // SLICE x CHUNKS, rows
 fn chunk_at(row: u32, chunk: u32) -> u32 {
     return row * CHUNKS + (chunk ^ (row / VECTOR % BANKS));
 }
+// Bytes `part` and part + 2 of two words, each with its neighbour from the other word.
+fn byte_pairs(low: u32, high: u32, part: u32) -> u32 {
+    return select(((low >> 8u) & 0x00ff00ffu) | (high & 0xff00ff00u), (low & 0x00ff00ffu) | ((high & 0x00ff00ffu) << 8u), part == 0u);
+}
 // Column `col` of the block whose first row is `first`, as a chunk.
 fn column(block: ptr<function, array<vec4<u32>, BLOCKS * VECTOR>>, first: u32, col: u32) -> vec4<u32> {
     var chunk = vec4<u32>(0u);
     for (var w = 0u; w < CHUNK_WORDS; w++) {
         if (ELEMENT_BYTES >= WORD_BYTES) {
             chunk[w] = block[first + w / WORDS][col * WORDS + w % WORDS];
+        } else if (ELEMENT_BYTES == 1u) {
+            let row = first + w * PER_WORD;
+            let low = byte_pairs(block[row][col / PER_WORD], block[row + 1u][col / PER_WORD], col % 2u);
+            let high = byte_pairs(block[row + 2u][col / PER_WORD], block[row + 3u][col / PER_WORD], col % 2u);
+            chunk[w] = select((low >> 16u) | (high & 0xffff0000u), (low & 0xffffu) | (high << 16u), col % PER_WORD < 2u);
         } else {
             for (var i = 0u; i < PER_WORD; i++) {
                 chunk[w] |= ((block[first + w * PER_WORD + i][col / PER_WORD] >> (col % PER_WORD * BITS)) & MASK) << (i * BITS);

@@ -26,6 +26,7 @@ const TILE_COLS: u32 = RUN / WORDS * PER_WORD - (PER_WORD - 1u);   // a row may 
 const STAGED: u32 = TILE_ROWS + LINE;                        // input rows of a tile
 const LANES: u32 = 8u;                                       // neighbouring chunks of an output row in a warp,
 const COLUMNS: u32 = WARP / LANES;                           // and output rows of a warp at a time
+const GROUPS: u32 = (TILE_COLS - 1u) / (COLUMNS * PER_WORD) * PER_WORD + PER_WORD;   // of COLUMNS columns in a tile
 const PER_LANE: u32 = RUN / WARP;                            // words of a staged row for each invocation of a warp
 const OUTSIDE: u32 = 0xffffffffu;                            // no element of the matrix
 
@@ -106,21 +107,17 @@ fn transpose_sheared(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_inv
 
     // Staged row q is input row tile_row + q - LINE; rows and words outside the matrix are replaced by the nearest inside and never written out.
     for (var q0 = warp; q0 < STAGED; q0 += WARPS * DEPTH) {
-        var word: array<u32, DEPTH * PER_LANE>;  // DEPTH x PER_LANE
-        for (var d = 0u; d < DEPTH; d++) {
-            let row = min(max(tile_row + q0 + d * WARPS, LINE) - LINE, p.rows - 1u);
+        var word: array<u32, DEPTH * PER_LANE>;  // DEPTH x PER_LANE; one loop over both, since loops inside loops are not unrolled
+        for (var i = 0u; i < DEPTH * PER_LANE; i++) {
+            let row = min(max(tile_row + q0 + i / PER_LANE * WARPS, LINE) - LINE, p.rows - 1u);
             let element = source + row * p.input_ld;
             let last = (element % PER_WORD + cols - 1u) / PER_WORD * WORDS + WORDS - 1u;
-            for (var h = 0u; h < PER_LANE; h++) {
-                word[d * PER_LANE + h] = input[element / PER_WORD * WORDS + min(lane + h * WARP, last)];
-            }
+            word[i] = input[element / PER_WORD * WORDS + min(lane + i % PER_LANE * WARP, last)];
         }
-        for (var d = 0u; d < DEPTH; d++) {
-            let q = q0 + d * WARPS;
+        for (var i = 0u; i < DEPTH * PER_LANE; i++) {
+            let q = q0 + i / PER_LANE * WARPS;
             if (q < STAGED) {
-                for (var h = 0u; h < PER_LANE; h++) {
-                    stage[q * RUN + ((lane + h * WARP) ^ swizzle(q))] = word[d * PER_LANE + h];
-                }
+                stage[q * RUN + ((lane + i % PER_LANE * WARP) ^ swizzle(q))] = word[i];
             }
         }
     }
@@ -129,7 +126,7 @@ fn transpose_sheared(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_inv
 
     let chunks = select(TILE_ROWS, STAGED, p.rows - tile_row <= TILE_ROWS) / VECTOR;   // the last tile of an output row runs to its end
     // The columns of a warp lie in different words: group g takes every PER_WORD-th column of COLUMNS * PER_WORD.
-    for (var g = warp; g < TILE_COLS / COLUMNS + PER_WORD; g += WARPS) {
+    for (var g = warp; g < GROUPS; g += WARPS) {
         let col = (g / PER_WORD * COLUMNS + lane / LANES) * PER_WORD + g % PER_WORD;
         if (col >= cols) {
             continue;
@@ -149,11 +146,9 @@ fn transpose_sheared(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_inv
             let row = tile_row + first + turn - LINE;      // of the chunk's first element; wraps below 0
             if (row < p.rows && p.rows - row >= VECTOR) {
                 var chunk = vec4<u32>(0u);
-                for (var w = 0u; w < CHUNK_WORDS; w++) {
-                    for (var i = 0u; i < PER_WORD; i++) {
-                        let m = w * PER_WORD / WORDS + i;
-                        chunk[w] |= ((stage[place[m] + turn * RUN + w % WORDS] >> shift[m]) & MASK) << (i * BITS);
-                    }
+                for (var n = 0u; n < CHUNK_WORDS * PER_WORD; n++) {
+                    let m = n / WORDS;
+                    chunk[n / PER_WORD] |= ((stage[place[m] + turn * RUN + n % WORDS] >> shift[m]) & MASK) << (n % PER_WORD * BITS);
                 }
                 output[(start + row) / VECTOR] = chunk;
             } else if (row < p.rows || 0u - row < VECTOR) {  // begins, or starts above the first row and reaches it

@@ -61,6 +61,9 @@ pub struct ProblemArguments {
     /// Which operands of a product are stored transposed: NN, NT, TN, TT; several by commas.
     #[arg(long, value_delimiter = ',')]
     layout: Vec<String>,
+    /// Elements from one row to the next, of every operand (default: no gaps).
+    #[arg(long)]
+    ld: Option<u64>,
     /// Matrices.
     #[arg(long, default_value_t = 1)]
     batch: u64,
@@ -117,7 +120,12 @@ impl ProblemArguments {
         };
         for element in elements? {
             for dims in &all_dims {
-                let problem = Problem::new(element, dims.clone()).with_batch(self.batch);
+                let mut problem = Problem::new(element, dims.clone()).with_batch(self.batch);
+                if self.ld.is_some() {
+                    let pitched = Layout { leading_dimension: self.ld, ..Layout::default() };
+                    let operands = op.shapes(&problem)?.0.len() + 1;
+                    problem = (0..operands).fold(problem, |problem, index| problem.with_layout(index, pitched));
+                }
                 match self.layout.as_slice() {
                     [] => problems.push(problem),
                     layouts => {
@@ -176,7 +184,10 @@ pub fn with_layout(op: &dyn Op, mut problem: Problem, word: &str) -> Result<Prob
     for (index, letter) in word.chars().enumerate() {
         match letter.to_ascii_uppercase() {
             'N' => {}
-            'T' => problem = problem.with_layout(index, Layout { transposed: true, ..Layout::default() }),
+            'T' => {
+                let layout = Layout { transposed: true, ..problem.layout(index) };
+                problem = problem.with_layout(index, layout);
+            }
             _ => {
                 return Err(bad(
                     "--layout",

@@ -5,6 +5,7 @@ mod ladder_f32;
 mod ladder_tensor;
 mod reference;
 mod selection;
+mod selection_tensor;
 #[cfg(feature = "vendor")]
 mod vendor;
 
@@ -210,7 +211,10 @@ impl Op for Matmul {
     }
 
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
-        selection::select(device, problem)
+        match (problem.element, problem.precision) {
+            (Element::F32, Precision::Full) => selection::select(device, problem),
+            _ => selection_tensor::select(device, problem),
+        }
     }
 
     fn layout(&self, problem: &Problem) -> Option<String> {

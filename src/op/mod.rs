@@ -328,7 +328,8 @@ pub trait Op: Sync {
         None
     }
 
-    /// Which operands are stored transposed, in the letters of a report; `None` where the op has no choice.
+    /// How the operands lie, in the letters of a report: which are stored transposed, or the leading
+    /// dimensions; `None` where there is nothing to tell.
     fn layout(&self, _problem: &Problem) -> Option<String> {
         None
     }

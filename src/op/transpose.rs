@@ -86,8 +86,8 @@ impl Op for Transpose {
         facts::value(&sides(problem), problem.element, name)
     }
 
-    fn occurs(&self, element: Element, setting: &[(String, u32)]) -> bool {
-        facts::occurs(element, setting)
+    fn layout(&self, problem: &Problem) -> Option<String> {
+        pitches(&sides(problem))
     }
 
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {
@@ -118,6 +118,12 @@ pub(super) fn params((input, output): &(Shape, Shape), place: Place) -> Vec<u8> 
         output_stride: words(output.batch_stride()),
     };
     bytemuck::bytes_of(&params).to_vec()
+}
+
+/// The leading dimensions of input and output where their rows have gaps.
+pub(super) fn pitches((input, output): &(Shape, Shape)) -> Option<String> {
+    let [from, to] = [input, output].map(Shape::leading_dimension);
+    ([from, to] != [input.cols, output.cols]).then(|| format!("ld {from}, {to}"))
 }
 
 /// The output that belongs to these input bytes.

@@ -97,6 +97,10 @@ impl Op for TransposeInPlace {
         transpose::facts::value(&(matrix(problem), matrix(problem)), problem.element, fact)
     }
 
+    fn layout(&self, problem: &Problem) -> Option<String> {
+        transpose::pitches(&(matrix(problem), matrix(problem)))
+    }
+
     fn occurs(&self, element: Element, setting: &[(String, u32)]) -> bool {
         element.size() < 16 || setting.iter().all(|(name, value)| name != "ALIGNED" || *value == 1)
     }

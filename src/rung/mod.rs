@@ -16,7 +16,7 @@ mod switch;
 pub use cuda::{Arch, CudaNeeds, TensorMapRow};
 pub use form::{Accepts, Form, Need, Promise, Tuning};
 pub use grid::{Grid, whole_matrices};
-pub use pass::{Matrices, Operand, Pass, PassKernel, Workspace};
+pub use pass::{Matrices, Operand, Pass, PassKernel, Stored, Workspace};
 pub use program::Program;
 pub(crate) use shipped::{rung, shipped};
 #[cfg(feature = "cuda")]

@@ -90,6 +90,17 @@ pub struct Matrices {
     pub element: Option<Element>,
     /// Matrices for each one of the input, one after the other.
     pub parts: u32,
-    /// The input that is stored transposed if and only if these are; `None`: they are as their own input is.
-    pub turned_as: Option<usize>,
+    /// Which way round they are stored.
+    pub stored: Stored,
+}
+
+/// Which way round matrices are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// As their input is.
+    AsInput,
+    /// Transposed where another input is.
+    As(usize),
+    /// Transposed, or not.
+    Transposed(bool),
 }

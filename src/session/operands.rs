@@ -4,7 +4,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::op::{Op, Shape};
 use crate::problem::{Layout, Problem};
-use crate::rung::{Matrices, Operand};
+use crate::rung::{Matrices, Operand, Stored};
 
 /// A binding's last word is whole, and vectors may be read whole: views are rounded up to this.
 const VIEW_ALIGNMENT: u64 = 16;
@@ -35,7 +35,11 @@ impl Operands {
     /// The shape and element type of an input's matrices in another form.
     pub fn again(&self, form: Matrices) -> (Shape, Element) {
         let (stored, element) = (self.inputs[form.input], form.element.unwrap_or(self.problem.element));
-        let transposed = form.turned_as.map_or(stored.layout.transposed, |other| self.inputs[other].layout.transposed);
+        let transposed = match form.stored {
+            Stored::AsInput => stored.layout.transposed,
+            Stored::As(other) => self.inputs[other].layout.transposed,
+            Stored::Transposed(transposed) => transposed,
+        };
         let turned = transposed != stored.layout.transposed;
         let (rows, cols) = if turned { (stored.cols, stored.rows) } else { (stored.rows, stored.cols) };
         let leading_dimension = Some(cols.next_multiple_of(VIEW_ALIGNMENT / element.size()));

@@ -48,6 +48,7 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("matmul", "tma_specialised", "一个生产者线程束组用 TMA 不断填满环；其他线程束只做乘法。"),
     ("matmul", "slice_k", "一个线程块的各线程束共用较小的分块，分担 k。"),
     ("matmul", "split_workspace", "几个线程块分担一个分块的 k；第二遍按次序相加。"),
+    ("matmul", "outer", "k 很小：每个线程把自己的行和列在一个 k 上的值放在寄存器里，每次存 16 字节。"),
     ("matmul", "gemv", "行或列很少：另一个操作数只流过一次，不分 C 的块。"),
     ("reduce", "block", "一个线程块走过数组，以树形相加部分和。"),
     ("reduce", "two_pass", "许多线程块各留下一个部分和；第二次启动把它们相加。"),

@@ -68,7 +68,10 @@ impl CudaBuffer {
             return Err(out_of_memory(context.memory().map(|(free, _)| free)));
         }
         context.check("cuMemAlloc", code)?;
-        Ok(CudaBuffer { context: context.clone(), pointer, len, owned: true })
+        let buffer = CudaBuffer { context: context.clone(), pointer, len, owned: true };
+        // What lies behind the last element is read with it, so it is given a value.
+        fill(&buffer, len - GRANULE, GRANULE, 0)?;
+        Ok(buffer)
     }
 
     /// Memory that someone else allocated and frees.

@@ -62,6 +62,8 @@ impl Bound {
                 let inputs = f64::exp2(-10.0) + f64::exp2(-22.0);
                 (inputs + cut * (1.0 + inputs), count * LEAST_NORMAL)
             }
+            // Two TF32 leave 2^-22 of an element; the product of both second parts is left out.
+            (Precision::SplitTf32, _) => (3.1 * f64::exp2(-22.0) + sums(3.0), count * LEAST_NORMAL),
             // Two f16 leave 2^-22 of an element and 2^-39 of the largest one, to which the scale fits
             // them; the product of both second parts is left out.
             (Precision::SplitF16, _) => {
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_split_is_bound_tighter_than_a_long_f32_sum_and_tf32_looser() {
-        for precision in [Precision::SplitF16, Precision::SplitBf16] {
+        for precision in [Precision::SplitTf32, Precision::SplitF16, Precision::SplitBf16] {
             let (split, full) =
                 (relative(Element::F32, precision, 4096), relative(Element::F32, Precision::Full, 4096));
             assert!(split < full, "{precision}: {split} {full}");

@@ -142,7 +142,7 @@ fn blocked() -> Vec<Rung> {
         quads(
             rung!("matmul", "warp_tiled", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "A warp's results form a compact tile of 64 x 32.".into(),
-                because: "A warp reads fewer different rows and columns: most lanes share what one access brings.".into(),
+                because: "Fewer different rows and columns per warp; no gain on an H200, where lanes that share a word share a wavefront in both.".into(),
             }),
             8 * 132 + 8 * 128,
             WGSL_TILES,
@@ -186,7 +186,7 @@ fn whole() -> Vec<Rung> {
         }),
         rung!("matmul", "wide", block [256, 1, 1], Grid::Tiles { x: 256, y: 128 }, {
             idea: "8 x 16 results per thread and a tile of 128 x 256.".into(),
-            because: "6 shared reads serve 128 multiplications instead of 4 serving 64.".into(),
+            because: "6 shared reads serve 128 multiplications instead of 4 serving 64; but 8 warps instead of 16 hide less, so that it is slower than pipelined.".into(),
             // The rung above takes the other layouts.
             accepts: Accepts { transposed: false, ..Accepts::ALL },
             switches: all_vectors("WHOLE_ALL").into(),
@@ -196,7 +196,7 @@ fn whole() -> Vec<Rung> {
         }),
         rung!("matmul", "raster", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
             idea: "Tiles are walked eight rows at a time, column by column.".into(),
-            because: "Blocks that run together ask for fewer different rows and columns, which L2 then holds.".into(),
+            because: "Blocks that run together ask for fewer different rows and columns; at 4096 L2 reads are the same, and what it gains comes from earlier loads.".into(),
             accepts: Accepts::ALL,
             needs: ["TRANSPOSE_A", "TRANSPOSE_B"].map(as_it_lies).to_vec().into(),
             constants: vec![("GROUP", 8)].into(),

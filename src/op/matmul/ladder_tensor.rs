@@ -6,8 +6,8 @@ use super::ladder_f32::transposes;
 use crate::element::Element;
 use crate::problem::Precision;
 use crate::rung::{
-    Accepts, Arch, CudaNeeds, Grid, Matrices, Need, Operand, Pass, PassKernel, Rung, Source, Switch, TensorMapRow,
-    Workspace, rung,
+    Accepts, Arch, CudaNeeds, Grid, Matrices, Need, Operand, Pass, PassKernel, Rung, Source, Stored, Switch,
+    TensorMapRow, Workspace, rung,
 };
 use std::borrow::Cow;
 
@@ -17,10 +17,11 @@ const NO_WGSL: &str = "WGSL reaches matrix units only through its cooperative ma
 pub(super) fn rungs() -> Vec<Rung> {
     let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
     rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
-    rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 6)]);
+    rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 5)]);
     rungs.extend([copied_ldmatrix(), copied_persistent()]);
     rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
     rungs.extend([split_products("f16", Precision::SplitF16), split_products("bf16", Precision::SplitBf16)]);
+    rungs.push(split_tf32());
     rungs
 }
 
@@ -37,8 +38,9 @@ fn need(fact: &'static str, value: u32, because: &'static str) -> Need {
     Need { language: None, fact: fact.into(), value, because: because.into() }
 }
 
-const ROWS_ALIGNED: &str =
-    "the rows of a and b must start at multiples of 16 bytes; the rung's @copied form takes others";
+const ROWS_ALIGNED: &str = "the rows of a and b must start at multiples of 16 bytes; a @copied rung takes others";
+const FILLED: &str =
+    "a and b must have elements, in rows that start at multiples of 16 bytes; a @copied rung takes others";
 
 /// What kernels ask whose copies are of 16 bytes.
 fn aligned_inputs() -> Vec<Need> {
@@ -47,7 +49,7 @@ fn aligned_inputs() -> Vec<Need> {
 
 /// What kernels ask that have no loop for an empty sum.
 fn filled_inputs() -> Vec<Need> {
-    vec![need("TMA_A", 1, ROWS_ALIGNED), need("TMA_B", 1, ROWS_ALIGNED)]
+    vec![need("TMA_A", 1, FILLED), need("TMA_B", 1, FILLED)]
 }
 
 /// Elements along a line of a swizzled box: 128 bytes of them.
@@ -186,7 +188,7 @@ fn async_store(variant: &'static str, block_n: u32, stages: u32) -> Rung {
         switches: types_and_layouts().into(),
         cuda_needs: cuda_needs(Arch::Sm90a, ring(stages, 128, block_n) + STORES, maps),
     }));
-    rung.needs = aligned_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).collect();
+    rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).collect();
     rung.passes = vec![Pass::new([384, 1, 1], Grid::PersistentClusters { cluster: 1, x: block_n, y: 128 })].into();
     rung
 }
@@ -240,12 +242,12 @@ fn as_it_lies() -> Switch {
     Switch::new("TURN", &[0][..])
 }
 
-fn matrices(input: usize, turned_as: Option<usize>) -> Workspace {
-    Workspace::Matrices(Matrices { input, element: None, parts: 1, turned_as })
+fn matrices(input: usize, stored: Stored) -> Workspace {
+    Workspace::Matrices(Matrices { input, element: None, parts: 1, stored })
 }
 
 /// A rung that copies both operands and then is the one given, compiled as that is.
-fn copied(rung: Rung, turn_b: Switch, b_as: Option<usize>, maps: Vec<TensorMapRow>) -> Rung {
+fn copied(rung: Rung, turn_b: Switch, b_stored: Stored, maps: Vec<TensorMapRow>) -> Rung {
     let kernel = PassKernel {
         name: rung.name.clone(),
         cuda: rung.cuda.clone(),
@@ -266,18 +268,18 @@ fn copied(rung: Rung, turn_b: Switch, b_as: Option<usize>, maps: Vec<TensorMapRo
         accepts: Accepts::ALL,
         needs: (&[]).into(),
         passes: vec![copy(0, as_it_lies()), copy(1, turn_b), product].into(),
-        workspace: vec![matrices(0, None), matrices(1, b_as)].into(),
+        workspace: vec![matrices(0, Stored::AsInput), matrices(1, b_stored)].into(),
         cuda_needs: CudaNeeds { tensor_maps: maps.into(), ..rung.cuda_needs },
         ..rung
     }
 }
 
 fn copied_ldmatrix() -> Rung {
-    copied(ldmatrix_pipelined(), as_it_lies(), None, Vec::new())
+    copied(ldmatrix_pipelined(), as_it_lies(), Stored::AsInput, Vec::new())
 }
 
 fn copied_persistent() -> Rung {
-    copied(persistent(), as_it_lies(), None, input_maps(COPIES, 128, 256 / PAIR))
+    copied(persistent(), as_it_lies(), Stored::AsInput, input_maps(COPIES, 128, 256 / PAIR))
 }
 
 fn tf32(rung: Rung) -> Rung {
@@ -308,7 +310,7 @@ fn tf32_async_store() -> Rung {
         ]),
     }));
     let layout = [need("TRANSPOSE_A", 0, ALONG_K), need("TRANSPOSE_B", 1, ALONG_K)];
-    rung.needs = aligned_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).chain(layout).collect();
+    rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).chain(layout).collect();
     rung
 }
 
@@ -345,7 +347,7 @@ fn register_operand() -> Rung {
 /// Any layout and alignment: b is stored transposed where a is.
 fn copied_register_operand() -> Rung {
     let turn = Switch::new("TURN", &[0, 1][..]).asking("MIXED_LAYOUT");
-    copied(register_operand(), turn, Some(0), register_maps(COPIES))
+    copied(register_operand(), turn, Stored::As(0), register_maps(COPIES))
 }
 
 /// Words of the pass that finds the scale, one for each of its blocks.
@@ -413,7 +415,7 @@ fn split_products(variant: &'static str, precision: Precision) -> Rung {
     let read = INVERSE.into_iter().chain(PARTS).map(Operand::WorkspaceIn);
     let bindings: Vec<Operand> = read.chain([Operand::Output(0)]).collect();
     passes.push(Pass { bindings: Some(bindings.into()), ..Pass::new([384, 1, 1], products) });
-    let form = |input| Workspace::Matrices(Matrices { input, element: Some(element), parts, turned_as: None });
+    let form = |input| Workspace::Matrices(Matrices { input, element: Some(element), parts, stored: Stored::AsInput });
     let words = Workspace::Bytes(SCALE_BLOCKS * 4);
     let inverse = Workspace::Bytes(4);
     let mut rung = rung!("matmul", "split_products", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
@@ -432,5 +434,40 @@ fn split_products(variant: &'static str, precision: Precision) -> Rung {
     let maps = PARTS.map(|index| map(Operand::WorkspaceIn(index), [LINE_16, LINE_16], None)).to_vec();
     let shared = ALIGNMENT + STAGES * (parts * (128 + BLOCK_N) * LINE_BYTES + BARRIER_BYTES);
     rung.cuda_needs = cuda_needs(Arch::Sm90a, shared, maps);
+    rung
+}
+
+/// The same of two TF32, which are read along k only: the pass that makes them turns the operand.
+fn split_tf32() -> Rung {
+    let pass = |operand: usize| {
+        let stored = Switch::new("TRANSPOSED", &[0, 1][..]).asking(["TRANSPOSE_A", "TRANSPOSE_B"][operand]);
+        Pass {
+            suffix: ["split_tf32_a", "split_tf32_b"][operand].into(),
+            bindings: Some(vec![Operand::Input(operand), Operand::WorkspaceOut(PARTS[operand])].into()),
+            dynamic_shared: Some(0),
+            kernel: Some(PassKernel {
+                name: "split_tf32".into(),
+                cuda: Source::Text(Cow::Borrowed(rung!(@cuda "matmul", "split_tf32"))),
+                arch: Arch::Compute80,
+                wgsl: Source::Absent { because: NO_WGSL.into() },
+                constants: vec![("OPERAND", operand as u32)].into(),
+                switches: vec![stored].into(),
+            }),
+            ..Pass::new([32, 8, 1], OPERAND_BLOCKS)
+        }
+    };
+    let mut rung = split_products("tf32", Precision::SplitTf32);
+    let products = rung.passes.last().cloned();
+    rung.passes = [pass(0), pass(1)].into_iter().chain(products).collect();
+    rung.constants = vec![("TF32", 1), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 1)].into();
+    rung.switches = (&[]).into();
+    for (operand, index) in PARTS.into_iter().enumerate() {
+        let stored = Stored::Transposed(operand == 1);
+        rung.workspace.to_mut()[index] =
+            Workspace::Matrices(Matrices { input: operand, element: None, parts: 2, stored });
+    }
+    let maps =
+        PARTS.map(|index| TensorMapRow { tf32: true, ..map(Operand::WorkspaceIn(index), [LINE_32, LINE_16], None) });
+    rung.cuda_needs.tensor_maps = maps.to_vec().into();
     rung
 }

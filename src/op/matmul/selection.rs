@@ -27,6 +27,8 @@ struct Facts {
     n: u64,
     k: u64,
     batch: u64,
+    /// Whether the operand on the long side runs along k.
+    thick_k: bool,
     /// Whether what runs along m or n can be fetched by TMA.
     fetched: bool,
     multiprocessors: u64,
@@ -41,6 +43,7 @@ impl Facts {
             n: problem.dim(1),
             k: problem.dim(2),
             batch: problem.batch,
+            thick_k: Matmul.switch(problem, "THICK_K") == 1,
             fetched: Matmul.switch(problem, "TMA_ACROSS") == 1,
             multiprocessors: device.multiprocessors.unwrap_or(MULTIPROCESSORS).into(),
         }
@@ -73,10 +76,12 @@ const TABLE: &[Choice] = &[
     // A k of a few: C is written once.
     Choice { language: None, when: |f| f.k <= 8 && f.least() > 16, rung: "outer" },
     // A vector or a few: the other operand is read once.
-    cuda("gemv@1", |f| f.least() == 1 && f.m.max(f.n) >= 4096),
+    cuda("gemv@1", |f| f.least() == 1 && f.thick_k && f.m.max(f.n) >= 4096),
     cuda("gemv@4", |f| f.least() <= 16 && f.k >= 1024),
     Choice { language: None, when: |f| f.least() <= 16, rung: "gemv@1" },
     cuda("gemv@4", |f| f.least() <= 16),
+    // A short k: nothing to keep a ring of stages for.
+    cuda("pipelined", |f| f.k <= 24),
     // Few tiles: k is divided, among the warps of a block or among blocks.
     cuda("split_workspace@16", |f| !f.fill(128, 128, 25) && f.k >= 2048),
     cuda("split_workspace@4", |f| !f.fill(128, 64, 50) && f.k >= 1024),

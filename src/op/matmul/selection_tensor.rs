@@ -10,7 +10,7 @@ use crate::op::runs;
 use crate::problem::{Precision, Problem};
 use crate::rung::Rung;
 
-/// Tiles below which half of an H200's multiprocessors would be idle.
+/// The most tiles that two blocks each put on an H200's multiprocessors at a time.
 const FEW_TILES: u64 = 66;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
@@ -29,17 +29,20 @@ fn computed(problem: &Problem, rows: u64, cols: u64) -> u64 {
 fn candidates(problem: &Problem) -> Vec<&'static str> {
     match problem.precision {
         Precision::Tf32 => return vec!["async_store@tf32", "register_operand", "register_operand@copied"],
+        Precision::SplitTf32 => return vec!["split_products@tf32"],
         Precision::SplitF16 => return vec!["split_products@f16"],
         Precision::SplitBf16 => return vec!["split_products@bf16"],
         Precision::Full if problem.element == Element::F32 => return Vec::new(),
         Precision::Full => {}
     }
     let mut names = Vec::new();
-    if tiles(problem, 128, 256) < FEW_TILES && problem.dim(2) >= LONG_K {
-        names.push(match problem.dim(0) {
-            0..=128 => "split_k@128x128",
-            _ if computed(problem, 192, 192) < computed(problem, 128, 256) => "split_k@192x192",
-            _ => "split_k@128x256",
+    if problem.dim(2) >= LONG_K {
+        let few = |rows, cols| tiles(problem, rows, cols) <= FEW_TILES;
+        names.extend(match problem.dim(0) {
+            0..=128 if few(128, 128) => Some("split_k@128x128"),
+            _ if few(192, 192) && computed(problem, 192, 192) < computed(problem, 128, 256) => Some("split_k@192x192"),
+            _ if few(128, 256) => Some("split_k@128x256"),
+            _ => None,
         });
     }
     // Smaller tiles where larger ones are too few for the machine.
@@ -95,9 +98,8 @@ mod tests {
     #[test]
     fn the_last_candidate_takes_rows_that_start_anywhere() {
         let odd = |index| Layout { leading_dimension: Some(101), offset: index, ..Layout::default() };
-        let problem = (0..3).fold(Problem::new(Element::F16, [99, 99, 99]), |problem, i| {
-            problem.with_layout(i, odd(i as u64 + 1))
-        });
+        let problem = (0..3)
+            .fold(Problem::new(Element::F16, [99, 99, 99]), |problem, i| problem.with_layout(i, odd(i as u64 + 1)));
         let takes = |name: &str| {
             let rung = LADDER.iter().find(|rung| rung.id() == name);
             rung.is_some_and(|rung| crate::op::accepts(&Matmul, rung, crate::rung::Language::Cuda, &problem).is_ok())

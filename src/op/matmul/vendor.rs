@@ -14,7 +14,7 @@ pub(super) static ROWS: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     ];
     for row in &mut rows {
         // True f32 is what split products are measured against.
-        row.precisions = (&[Precision::Full, Precision::SplitF16, Precision::SplitBf16]).into();
+        row.precisions = (&[Precision::Full, Precision::SplitTf32, Precision::SplitF16, Precision::SplitBf16]).into();
     }
     let sixteen = vec![("COMPUTE", compute::F32)];
     for row in [default(sixteen.clone()), best(sixteen)] {

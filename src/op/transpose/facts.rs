@@ -34,17 +34,6 @@ pub(crate) fn value((input, output): &(Shape, Shape), element: Element, name: &s
     u32::from(yes)
 }
 
-/// Whether some problem gives these switches these values together.
-pub(super) fn occurs(element: Element, setting: &[(String, u32)]) -> bool {
-    let of = |name| setting.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
-    let (Some(input), Some(output), Some(narrow)) = (of("CHUNKED_INPUT"), of("CHUNKED_OUTPUT"), of("NARROW_INPUT"))
-    else {
-        return true;
-    };
-    let (few, many) = if narrow == 1 { (input, output) } else { (output, input) };
-    (few, many) != (0, 1) && (element.size() < CHUNK || (few, many) == (1, 1))
-}
-
 /// The side of a skinny problem that is one run of short rows, with their length.
 #[derive(Clone, Copy)]
 enum Narrow {
