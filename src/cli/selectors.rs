@@ -67,8 +67,8 @@ pub struct ProblemArguments {
     /// Matrices.
     #[arg(long, default_value_t = 1)]
     batch: u64,
-    /// f32, f64, f16, bf16, i8 ...; several by commas.
-    #[arg(long, value_delimiter = ',', default_value = "f32")]
+    /// f32, f64, f16, bf16, i8 ...; several by commas (default: the op's first, mostly f32).
+    #[arg(long, value_delimiter = ',')]
     element: Vec<String>,
 }
 
@@ -114,8 +114,11 @@ impl ProblemArguments {
         }
         all_dims.dedup();
         let mut problems = Vec::new();
-        for element in &self.element {
-            let element: Element = element.parse()?;
+        let elements: Result<Vec<Element>> = match self.element.as_slice() {
+            [] => Ok(vec![first_element(op)]),
+            words => words.iter().map(|word| word.parse()).collect(),
+        };
+        for element in elements? {
             for dims in &all_dims {
                 let mut problem = Problem::new(element, dims.clone()).with_batch(self.batch);
                 if self.ld.is_some() {
@@ -168,9 +171,12 @@ impl ProblemArguments {
 
 /// A problem whose matrices are square; a vector has as many elements as such a matrix.
 pub fn problem_of_size(op: &dyn Op, size: u64) -> Problem {
-    let dims: Vec<u64> =
-        op.dims().iter().map(|name| if *name == "len" { size.saturating_mul(size) } else { size }).collect();
-    Problem::new(Element::F32, dims)
+    Problem::new(first_element(op), op.of_size(size))
+}
+
+/// The element type that an op is best known for.
+fn first_element(op: &dyn Op) -> Element {
+    op.elements().first().copied().unwrap_or(Element::F32)
 }
 
 /// A problem with some operands stored transposed.
