@@ -128,8 +128,19 @@ impl Best {
     }
 }
 
-/// The fastest verified rung for a problem; `None` where none can run here.
+/// The fastest verified rung of a ladder for a problem; `None` where none can run here.
 async fn best(session: &Session<Any>, op: &'static dyn Op, problem: &Problem, timing: &Timing) -> Result<Option<Best>> {
+    best_of(session, op, op.ladder(), problem, timing).await
+}
+
+/// The same among some rungs.
+async fn best_of(
+    session: &Session<Any>,
+    op: &'static dyn Op,
+    rungs: &[Rung],
+    problem: &Problem,
+    timing: &Timing,
+) -> Result<Option<Best>> {
     let stage = match session.stage(op, problem, Inputs::Seeded(1)).await {
         Ok(stage) => stage,
         Err(Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. }) => return Ok(None),
