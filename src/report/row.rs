@@ -17,8 +17,6 @@ pub enum Cell {
     },
     /// It gave a wrong output: what was wrong.
     Wrong(String),
-    /// It is wrong by design, was run and is never timed: why, and in how many runs it was wrong.
-    Flawed(String),
     /// It does not exist here: why.
     Absent(String),
     /// It could not be run: the error.
@@ -31,7 +29,6 @@ impl Cell {
         match self {
             Cell::Verified { .. } => "verified",
             Cell::Wrong(_) => "wrong",
-            Cell::Flawed(_) => "flawed",
             Cell::Absent(_) => "absent",
             Cell::Failed(_) => "failed",
         }
@@ -41,7 +38,7 @@ impl Cell {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Cell::Verified { .. } => None,
-            Cell::Wrong(reason) | Cell::Flawed(reason) | Cell::Absent(reason) | Cell::Failed(reason) => Some(reason),
+            Cell::Wrong(reason) | Cell::Absent(reason) | Cell::Failed(reason) => Some(reason),
         }
     }
 
