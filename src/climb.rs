@@ -8,7 +8,7 @@ use crate::op::{self, Distribution, Op, Shape};
 use crate::problem::Problem;
 use crate::random;
 use crate::report::{Cell, Row};
-use crate::rung::{Language, Rung};
+use crate::rung::{Language, Promise, Rung};
 use crate::session::{Inputs, Session, Stage, Verdict, Verified};
 use crate::timing::{Samples, Timing, paired_ratio};
 use std::sync::Arc;
@@ -212,14 +212,19 @@ impl Climb {
                 Ok(Verdict::Pass(proof)) => {
                     row.cell = Cell::Verified { coverage: proof.coverage().to_string() };
                     #[cfg(feature = "sim")]
-                    row.set_profiles(&profiles(session, &proof));
+                    row.set_profiles(&profiles(session, proof.kernels()));
                     if of_vendor {
                         row.library = about(session, &proof).or(row.library);
                     }
                     let list = if of_vendor { &mut vendors } else { &mut verified };
                     list.push((rows.len(), proof));
                 }
-                Ok(Verdict::Fail(mismatch)) => row.cell = Cell::Wrong(mismatch.to_string()),
+                Ok(Verdict::Fail(mismatch)) => {
+                    row.cell = match &rung.promise {
+                        Promise::Nothing { because } => self.flawed(session, stage, rung, because).await?,
+                        _ => Cell::Wrong(mismatch.to_string()),
+                    }
+                }
                 Err(Error::Unsupported { because, .. }) => row.cell = Cell::Absent(because),
                 Err(error @ Error::Limit { .. }) => row.cell = Cell::Absent(error.to_string()),
                 Err(error) => row.cell = Cell::Failed(error.to_string()),
@@ -276,7 +281,29 @@ impl Climb {
         session.verify(prepared).await
     }
 
-    /// Times the verified rungs, a vendor's rows and copies of as many bytes in the same rounds.
+    /// How often a rung that is wrong by design is wrong, and what the simulator says of it.
+    async fn flawed(
+        &self,
+        session: &Session<Any>,
+        stage: &Arc<Stage<Any>>,
+        rung: &Rung,
+        because: &str,
+    ) -> Result<Cell> {
+        /// Runs on a device, whose result may change from one to the next.
+        const RUNS: u64 = 100;
+        let runs = if session.device().clock == Clock::None { 1 } else { RUNS };
+        let prepared = session.prepare(stage, rung).await?;
+        let wrong = session.wrong_runs(&prepared, runs).await?;
+        #[allow(unused_mut)] // only the simulator has more to say
+        let mut text = format!("{because}; wrong in {wrong} of {runs} runs");
+        #[cfg(feature = "sim")]
+        for profile in profiles(session, prepared.kernels()) {
+            profile.hazards.iter().for_each(|hazard| text.push_str(&format!("; {hazard}")));
+        }
+        Ok(Cell::Flawed(text))
+    }
+
+    /// Times the verified rungs, and copies of as many bytes, in the same rounds.
     async fn time(
         &self,
         session: &Session<Any>,
@@ -323,7 +350,7 @@ impl Climb {
             Err(Error::OutOfMemory { .. } | Error::Limit { .. }) => return Ok(copies),
             Err(error) => return Err(error),
         };
-        for rung in op::Copy.ladder() {
+        for rung in op::Copy::yardsticks() {
             match self.verify(session, &stage, rung).await {
                 Ok(Verdict::Pass(proof)) => copies.push(proof),
                 Ok(Verdict::Fail(mismatch)) => {
@@ -345,9 +372,12 @@ fn about(session: &Session<Any>, proof: &Verified<Any>) -> Option<String> {
 
 /// What the simulator counted in each launch's kernel.
 #[cfg(feature = "sim")]
-fn profiles(session: &Session<Any>, proof: &Verified<Any>) -> Vec<Arc<crate::sim::Profile>> {
+fn profiles<'a>(
+    session: &Session<Any>,
+    kernels: impl Iterator<Item = &'a <Any as crate::backend::Backend>::Kernel>,
+) -> Vec<Arc<crate::sim::Profile>> {
     use crate::backend::Backend;
-    proof.kernels().filter_map(|kernel| session.backend().inspect(kernel).ok()?.profile).collect()
+    kernels.filter_map(|kernel| session.backend().inspect(kernel).ok()?.profile).collect()
 }
 
 /// How to time on a device where the caller has no wish.

@@ -54,15 +54,15 @@
 //!
 //! # Words
 //!
-//! | CUDA, and here | WGSL |
-//! |---|---|
-//! | grid of blocks | dispatch of workgroups |
-//! | block | workgroup |
-//! | thread | invocation |
-//! | shared memory | workgroup memory |
-//! | warp | subgroup |
-//! | global memory | storage buffers |
-//! | `__syncthreads()` | `workgroupBarrier()` |
+//! | CUDA, and here | WGSL | Chinese |
+//! |---|---|---|
+//! | grid of blocks | dispatch of workgroups | 网格（线程块的集合） |
+//! | block | workgroup | 线程块 |
+//! | thread | invocation | 线程 |
+//! | shared memory | workgroup memory | 共享内存 |
+//! | warp | subgroup | 线程束 |
+//! | global memory | storage buffers | 全局内存 |
+//! | `__syncthreads()` | `workgroupBarrier()` | 屏障（同步） |
 #![deny(missing_docs)]
 #![forbid(unsafe_op_in_unsafe_fn)]
 

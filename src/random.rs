@@ -35,6 +35,24 @@ const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A seeded permutation of the numbers below `count`: where number `index` goes.
+pub fn permuted(seed: u64, index: u64, count: u64) -> u64 {
+    const FACTORS: [u64; 3] = [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
+    let bits = 64 - count.max(2).saturating_sub(1).leading_zeros();
+    let mask = u64::MAX >> (64 - bits);
+    let mut at = index;
+    // Each step is a bijection of `bits` bits; numbers that fall outside go round again.
+    loop {
+        for factor in FACTORS {
+            at = at.wrapping_mul(factor | 1).wrapping_add(mix(seed ^ factor)) & mask;
+            at ^= at >> bits.div_ceil(2);
+        }
+        if at < count || index >= count {
+            return at;
+        }
+    }
+}
+
 /// The bytes of `count` elements of operand number `operand`.
 pub fn elements(seed: u64, operand: u64, element: Element, count: u64, distribution: Distribution) -> Vec<u8> {
     const CHUNK: usize = 1 << 16;
@@ -73,6 +91,16 @@ mod tests {
         assert_eq!(a, elements(1, 0, Element::F32, 1000, Distribution::Uniform));
         assert_ne!(a, elements(2, 0, Element::F32, 1000, Distribution::Uniform));
         assert_ne!(a, elements(1, 1, Element::F32, 1000, Distribution::Uniform));
+    }
+
+    #[test]
+    fn a_permutation_meets_every_number_once() {
+        for count in [1u64, 2, 3, 7, 64, 1000, 1025] {
+            let mut seen: Vec<u64> = (0..count).map(|i| permuted(5, i, count)).collect();
+            seen.sort_unstable();
+            assert!(seen.iter().copied().eq(0..count), "{count}");
+        }
+        assert!((0..1000).filter(|&i| permuted(1, i, 1000) == i).count() < 10);
     }
 
     #[test]

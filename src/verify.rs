@@ -126,6 +126,11 @@ pub enum Mismatch {
         /// Bytes from the first element (negative: before it).
         offset: i64,
     },
+    /// Nothing, this time: the rung is wrong by design.
+    ByDesign {
+        /// What is wrong with it.
+        because: String,
+    },
     /// A row whose projection is off: some element of it is wrong.
     Projection {
         /// Matrix and row.
@@ -149,6 +154,7 @@ impl fmt::Display for Mismatch {
             Mismatch::Stray { offset } => {
                 write!(f, "a byte outside the matrix was written, {offset} bytes from its first")
             }
+            Mismatch::ByDesign { because } => write!(f, "right in this run, and wrong by design: {because}"),
             Mismatch::Projection { at: (matrix, row), got, expected } => {
                 write!(f, "row {row} of matrix {matrix} projects to {got}, expected {expected}")
             }

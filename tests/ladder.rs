@@ -3,7 +3,7 @@
 
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Device, Select};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::rung::{Accepts, Rung};
+use gpu_ladder::rung::{Accepts, Promise, Rung};
 use gpu_ladder::{Element, Error, Inputs, Layout, Precision, Problem, Session, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -135,6 +135,7 @@ fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case)
         match session.verify(prepared).await? {
             // The simulator has one order of everything; a rung that adds to its output goes on from the last run.
             Verdict::Pass(_) if session.device().backend == "sim" || op.reads_output(problem) => Ok(()),
+            Verdict::Pass(_) if rung.promise == Promise::WithinBound => Ok(()),
             Verdict::Pass(proof) => {
                 let first = proof.output().await?;
                 let repeats = if session.device().is_software() { TWICE } else { case.repeats };
@@ -145,6 +146,7 @@ fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case)
                 }
                 Ok(())
             }
+            Verdict::Fail(_) if matches!(rung.promise, Promise::Nothing { .. }) => Ok(()),
             Verdict::Fail(mismatch) => Err(mismatch.to_string().into()),
         }
     })
@@ -161,7 +163,7 @@ fn cases(op: &dyn Op, rung: &Rung) -> Vec<Case> {
         "transpose" => transposes(rung),
         "transpose_in_place" => squares(),
         "matmul" => products(rung),
-        _ => lengths(op, rung),
+        _ => examples(op, rung),
     }
 }
 
@@ -180,11 +182,12 @@ fn elements(op: &dyn Op, rung: &Rung) -> Vec<Element> {
         .collect()
 }
 
-fn lengths(op: &dyn Op, rung: &Rung) -> Vec<Case> {
+fn examples(op: &dyn Op, rung: &Rung) -> Vec<Case> {
     let mut cases = Vec::new();
     for element in elements(op, rung) {
-        for len in [1u64, 3, 4, 255, 256, 257, 1023, 1024, 1025, 65_537, 1_000_003] {
-            cases.push(case(format!("{element}_{len}"), Problem::new(element, [len])));
+        for dims in op.examples() {
+            let shape: Vec<String> = dims.iter().map(u64::to_string).collect();
+            cases.push(case(format!("{element}_{}", shape.join("x")), Problem::new(element, dims)));
         }
     }
     if op.name() == "copy" {

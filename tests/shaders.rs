@@ -43,14 +43,24 @@ fn every_variant_is_valid_and_translates() {
                 Err(_) => panic!("{} to {language}: the writer panicked", program.label),
             }
         };
+        let cooperative = text.contains("enable wgpu_cooperative_matrix;");
         written("SPIR-V", &|| {
-            spv::write_vec(&module, &info, &spv::Options::default(), None).map(|_| ()).map_err(|e| e.to_string())
+            let lang_version = if cooperative { (1, 6) } else { (1, 0) };
+            let options = spv::Options { lang_version, ..spv::Options::default() };
+            spv::write_vec(&module, &info, &options, None).map(|_| ()).map_err(|e| e.to_string())
         });
         written("MSL", &|| {
-            msl::write_string(&module, &info, &msl::Options::default(), &msl::PipelineOptions::default())
+            // The first version with simdgroup matrices.
+            let lang_version = if cooperative { (2, 3) } else { (1, 0) };
+            let options = msl::Options { lang_version, ..msl::Options::default() };
+            msl::write_string(&module, &info, &options, &msl::PipelineOptions::default())
                 .map(|_| ())
                 .map_err(|e| e.to_string())
         });
+        if cooperative {
+            // No adapter of the other languages lists cooperative matrices.
+            continue;
+        }
         written("HLSL", &|| {
             let mut out = String::new();
             let (options, pipeline) = (hlsl::Options::default(), hlsl::PipelineOptions::default());
@@ -221,6 +231,17 @@ fn the_constants_of_every_kernel_are_those_of_the_row() {
                 }
             }
             for pass in rung.passes.iter() {
+                if let Some(kernel) = &pass.kernel {
+                    let (Language::Cuda, Source::Text(text)) = (language, &kernel.cuda) else { continue };
+                    let switches = kernel.switches.iter().flat_map(|s| s.names().map(str::to_string));
+                    for name in kernel.constants.iter().map(|(n, _)| n.to_string()).chain(switches) {
+                        let stated = text.contains(&format!("#ifndef {name}\n"));
+                        assert!(stated, "{op}/{}: {name} is not a constant of {}", rung.id(), kernel.name);
+                    }
+                    let entry = format!("{op}_{}(", kernel.name);
+                    assert!(text.contains(&entry), "{entry}) is missing");
+                    continue;
+                }
                 let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
                 let entry = format!("{op}_{}{suffix}(", rung.name);
                 assert!(text.contains(&entry), "{entry}) is missing in {language:?}");

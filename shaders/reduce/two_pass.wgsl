@@ -1,5 +1,5 @@
-// Idea. Many blocks add one share each and leave a partial sum behind; a second launch adds the partial sums.
-// Changed from the rung below. All multiprocessors read at once; the price is a workspace of one element per block and a second, small launch.
+// Idea. A thread adds all of its elements in a register first; its block then needs one tree, and a second launch adds the blocks' sums.
+// Changed from the rung below. One tree per block instead of one per chunk of elements: its barriers and shared-memory traffic no longer grow with the length.
 // A thread owns. Every stride-th element from its own index on, added in this order, where stride = blocks * THREADS; then its place in the tree. The second pass does the same with the partial sums and one block.
 // Memory traffic. Reads every element once, coalesced, with the loads of the whole device in flight; writes and reads one partial sum per block.
 // Needs. f32, any length; blocks partial sums of workspace. Longest chain of additions: ceil(len / stride) + ceil(blocks / THREADS) + 2 log2(THREADS).

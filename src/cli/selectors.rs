@@ -5,7 +5,7 @@ use clap::Args;
 use gpu_ladder::backend::Select;
 use gpu_ladder::op::Op;
 use gpu_ladder::report::Row;
-use gpu_ladder::{Element, Error, Layout, Problem, Result};
+use gpu_ladder::{Element, Error, Layout, Precision, Problem, Result};
 
 /// The most problems of one call: a range that gives more is a slip.
 const MOST_PROBLEMS: usize = 10_000;
@@ -61,14 +61,20 @@ pub struct ProblemArguments {
     /// Which operands of a product are stored transposed: NN, NT, TN, TT; several by commas.
     #[arg(long, value_delimiter = ',')]
     layout: Vec<String>,
+    /// What a product makes of f32 elements: full, tf32, split-f16 or split-bf16; several by commas.
+    #[arg(long, value_delimiter = ',')]
+    precision: Vec<String>,
+    /// The type of the result, where it is not that of the operands.
+    #[arg(long)]
+    result: Option<String>,
     /// Elements from one row to the next, of every operand (default: no gaps).
     #[arg(long)]
     ld: Option<u64>,
     /// Matrices.
     #[arg(long, default_value_t = 1)]
     batch: u64,
-    /// f32, f64, f16, bf16, i8 ...; several by commas.
-    #[arg(long, value_delimiter = ',', default_value = "f32")]
+    /// f32, f64, f16, bf16, i8 ...; several by commas (default: the op's first, mostly f32).
+    #[arg(long, value_delimiter = ',')]
     element: Vec<String>,
 }
 
@@ -114,26 +120,47 @@ impl ProblemArguments {
         }
         all_dims.dedup();
         let mut problems = Vec::new();
-        for element in &self.element {
-            let element: Element = element.parse()?;
+        let elements: Result<Vec<Element>> = match self.element.as_slice() {
+            [] => Ok(vec![first_element(op)]),
+            words => words.iter().map(|word| word.parse()).collect(),
+        };
+        for element in elements? {
             for dims in &all_dims {
-                let mut problem = Problem::new(element, dims.clone()).with_batch(self.batch);
-                if self.ld.is_some() {
-                    let pitched = Layout { leading_dimension: self.ld, ..Layout::default() };
-                    let operands = op.shapes(&problem)?.0.len() + 1;
-                    problem = (0..operands).fold(problem, |problem, index| problem.with_layout(index, pitched));
-                }
-                match self.layout.as_slice() {
-                    [] => problems.push(problem),
-                    layouts => {
-                        for word in layouts {
-                            problems.push(with_layout(op, problem.clone(), word)?);
-                        }
-                    }
-                }
+                let problem = self.laid_out(op, Problem::new(element, dims.clone()).with_batch(self.batch))?;
+                problems.append(&mut self.variants(op, problem)?);
             }
         }
         Ok(problems)
+    }
+
+    /// A problem in every layout and precision that was asked for.
+    fn variants(&self, op: &dyn Op, problem: Problem) -> Result<Vec<Problem>> {
+        let mut problems = vec![problem];
+        if !self.layout.is_empty() {
+            let layouts = self.layout.iter().map(|word| with_layout(op, problems[0].clone(), word));
+            problems = layouts.collect::<Result<_>>()?;
+        }
+        if !self.precision.is_empty() {
+            let precisions: Vec<Precision> = self.precision.iter().map(|word| word.parse()).collect::<Result<_>>()?;
+            let with = |problem: &Problem| {
+                precisions.iter().map(|precision| problem.clone().with_precision(*precision)).collect::<Vec<_>>()
+            };
+            problems = problems.iter().flat_map(with).collect();
+        }
+        Ok(problems)
+    }
+
+    /// A problem with the result type and the leading dimension that were asked for.
+    fn laid_out(&self, op: &dyn Op, mut problem: Problem) -> Result<Problem> {
+        if let Some(word) = &self.result {
+            problem = problem.with_output(word.parse()?);
+        }
+        if self.ld.is_some() {
+            let pitched = Layout { leading_dimension: self.ld, ..Layout::default() };
+            let operands = op.shapes(&problem)?.0.len() + 1;
+            problem = (0..operands).fold(problem, |problem, index| problem.with_layout(index, pitched));
+        }
+        Ok(problem)
     }
 
     /// Dimensions given by name, with their place in the op.
@@ -168,9 +195,12 @@ impl ProblemArguments {
 
 /// A problem whose matrices are square; a vector has as many elements as such a matrix.
 pub fn problem_of_size(op: &dyn Op, size: u64) -> Problem {
-    let dims: Vec<u64> =
-        op.dims().iter().map(|name| if *name == "len" { size.saturating_mul(size) } else { size }).collect();
-    Problem::new(Element::F32, dims)
+    Problem::new(first_element(op), op.of_size(size))
+}
+
+/// The element type that an op is best known for.
+fn first_element(op: &dyn Op) -> Element {
+    op.elements().first().copied().unwrap_or(Element::F32)
 }
 
 /// A problem with some operands stored transposed.

@@ -36,6 +36,16 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         rung.passes.to_mut()[0].grid = Grid::LinearBytes { per_block: 4096 * vectors };
         rung
     };
+    let strided = |stride: u32, variant: &'static str| {
+        let mut rung = rung!("copy", "strided", block [256, 1, 1], Grid::LongSide { per_block: 512, parts: 2 }, {
+            variant: variant.into(),
+            idea: "Neighbouring threads copy elements some places apart; the rest waits for later blocks.".into(),
+            because: "Slower: a sector of 8 words is moved for every element, and again for the next one.".into(),
+            constants: vec![("STRIDE", stride)].into(),
+        });
+        rung.passes.to_mut()[0].grid = Grid::LongSide { per_block: 256 * stride, parts: stride };
+        rung
+    };
     vec![
         rung!("copy", "scalar", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One element per thread.".into(),
@@ -43,6 +53,19 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             element_sizes: ANY_WORD.into(),
             wgsl_element_sizes: (&[4, 8, 16]).into(),
             accepts: Accepts::PACKED,
+        }),
+        rung!("copy", "misaligned", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
+            idea: "The same, shifted by one element: warps start in the middle of a sector.".into(),
+            because: "Slower, if anything: a fifth sector for every request of four, mostly found in the cache.".into(),
+            constants: vec![("SHIFT", 1)].into(),
+        }),
+        strided(2, "2"),
+        strided(4, "4"),
+        strided(8, "8"),
+        strided(32, "32"),
+        rung!("copy", "read_only", no wgsl "WGSL has no load of its own for read-only data", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
+            idea: "Loads through the read-only path, asked for by name.".into(),
+            because: "Nothing: data that is read once gains nothing from any cache.".into(),
         }),
         vectorized(1, "1"),
         vectorized(4, "4"),
@@ -57,6 +80,13 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         },
     ]
 });
+
+impl Copy {
+    /// The rungs that may be the fastest copy of a device: what a data movement is compared with.
+    pub fn yardsticks() -> impl Iterator<Item = &'static Rung> {
+        LADDER.iter().filter(|rung| ["scalar", "vectorized", "buffer_copy"].contains(&rung.name.as_ref()))
+    }
+}
 
 impl Op for Copy {
     fn name(&self) -> &'static str {

@@ -87,8 +87,8 @@ pub fn parts(op: &dyn Op, device: &Device, problem: &Problem) -> Result<Vec<Band
         Ok(product(op.name(), &[shape.span(op.name())?, element.size()])?.next_multiple_of(16))
     };
     let mut needed = bytes(&output, op.output_element(problem))?;
-    for input in &inputs {
-        needed = needed.max(bytes(input, problem.element)?);
+    for (index, input) in inputs.iter().enumerate() {
+        needed = needed.max(bytes(input, op.input_element(index, problem.element))?);
     }
     let (limit, alignment) = (device.limits.binding, device.limits.binding_alignment);
     if needed <= limit {

@@ -3,11 +3,17 @@
 //! An op is one file here, its kernels, and one line in [`OPS`]. It knows shapes and numbers; it
 //! does not know backends.
 
+mod branch;
+mod convolve;
 mod copy;
+mod fields;
 mod fit;
+mod gather;
 pub(crate) mod matmul;
 mod multiply_add;
 mod reduce;
+mod scatter;
+mod shared;
 mod shared_read;
 pub(crate) mod transpose;
 mod transpose_in_place;
@@ -16,21 +22,42 @@ use crate::backend::Device;
 use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
 use crate::problem::{Layout, Precision, Problem};
+use crate::random;
 use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, Switch, TensorMapRow, has_all, settings};
 use crate::verify::Expected;
 use std::sync::Arc;
 
+pub use branch::Branch;
+pub use convolve::Convolve;
 pub use copy::Copy;
+pub use fields::Fields;
 pub use fit::{Band, Window, accepts, parts, runs};
+pub use gather::Gather;
 pub use matmul::Matmul;
 pub use multiply_add::MultiplyAdd;
 pub use reduce::Reduce;
+pub use scatter::Scatter;
+pub use shared::Shared;
 pub use shared_read::SharedRead;
 pub use transpose::Transpose;
 pub use transpose_in_place::TransposeInPlace;
 
 /// Every op, in the order in which it is best learnt.
-pub const OPS: &[&dyn Op] = &[&Copy, &Transpose, &TransposeInPlace, &Matmul, &Reduce, &MultiplyAdd, &SharedRead];
+pub const OPS: &[&dyn Op] = &[
+    &Copy,
+    &Transpose,
+    &TransposeInPlace,
+    &Matmul,
+    &Reduce,
+    &MultiplyAdd,
+    &SharedRead,
+    &Convolve,
+    &Shared,
+    &Gather,
+    &Scatter,
+    &Fields,
+    &Branch,
+];
 
 /// The op called `name`.
 ///
@@ -230,6 +257,28 @@ pub trait Op: Sync {
         Distribution::Bits
     }
 
+    /// The type of the elements of input `index`: the problem's own, unless the input holds indices.
+    fn input_element(&self, _index: usize, element: Element) -> Element {
+        element
+    }
+
+    /// `count` generated elements of input `index`, in bytes: of the op's [distribution](Self::distribution),
+    /// unless they must be indices, say.
+    fn input(&self, problem: &Problem, index: usize, seed: u64, count: u64) -> Vec<u8> {
+        random::elements(seed, index as u64, self.input_element(index, problem.element), count, self.distribution())
+    }
+
+    /// What [`input`](Self::input) makes, in the words of a report.
+    fn generated(&self) -> &'static str {
+        self.distribution().name()
+    }
+
+    /// The dimensions of a problem whose matrices are `size` x `size`; a vector has as many elements.
+    fn of_size(&self, size: u64) -> Vec<u64> {
+        let vector = size.saturating_mul(size);
+        self.dims().iter().map(|name| if *name == "len" { vector } else { size }).collect()
+    }
+
     /// The bytes of the params struct.
     fn params(&self, problem: &Problem, place: Place) -> Vec<u8>;
 
@@ -259,6 +308,17 @@ pub trait Op: Sync {
     /// dimensions; `None` where there is nothing to tell.
     fn layout(&self, _problem: &Problem) -> Option<String> {
         None
+    }
+
+    /// Dimensions of small problems at which a kernel may go wrong: single elements, whole tiles,
+    /// tiles and one more. Tests verify every rung at each of them.
+    fn examples(&self) -> Vec<Vec<u64>> {
+        let examples: &[&[u64]] = match self.dims().len() {
+            1 => &[&[1], &[3], &[4], &[255], &[256], &[257], &[1023], &[1024], &[1025], &[70_001], &[1_000_003]],
+            2 => &[&[1, 1], &[31, 33], &[64, 64], &[128, 192], &[127, 130], &[200, 7], &[5, 300], &[1, 257]],
+            _ => &[&[1, 1, 1], &[35, 79, 19], &[64, 64, 96], &[33, 17, 130], &[128, 128, 32]],
+        };
+        examples.iter().map(|dims| dims.to_vec()).collect()
     }
 
     /// Whether the old output takes part in the new one.
@@ -309,7 +369,8 @@ pub trait Op: Sync {
         let (inputs, output) = self.shapes(problem)?;
         for (index, shape) in inputs.iter().enumerate() {
             shape.check(&format!("{} input {index}", self.name()))?;
-            product(self.name(), &[shape.span(self.name())?, problem.element.size()])?;
+            let element = self.input_element(index, problem.element);
+            product(self.name(), &[shape.span(self.name())?, element.size()])?;
         }
         output.check(&format!("{} output", self.name()))?;
         product(self.name(), &[output.span(self.name())?, self.output_element(problem).size()])?;

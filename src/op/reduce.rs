@@ -4,9 +4,10 @@ use super::{Distribution, Op, Place, Shape, Work, words};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::problem::Problem;
-use crate::rung::{Grid, Operand, Pass, Rung, Workspace, rung};
+use crate::rung::{Form, Grid, Operand, Pass, Promise, Rung, Workspace, rung};
 use crate::verify::{Expected, rounding};
 use bytemuck::{Pod, Zeroable};
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// Sums `len` elements.
@@ -21,42 +22,136 @@ struct Params {
     len: [u32; 2],
 }
 
-/// A rung adds at most `ceil(len / LANES) + LEVELS` values one after the other; this chain, not the
-/// length, bounds its error.
+/// No element of any rung goes through more than `ceil(len / LANES) + LEVELS` additions: those of one
+/// thread of `one_pass`, and two trees, four sums of a vector and a few partial sums. This chain, not
+/// the length, bounds the error.
 const LANES: u64 = 256;
 const LEVELS: u64 = 64;
 
+/// The launches of a rung whose blocks leave partial sums that a second launch adds.
+fn two_passes(grid: Grid) -> Cow<'static, [Pass]> {
+    let pass = |suffix: &'static str, grid, bindings: [Operand; 2]| Pass {
+        suffix: suffix.into(),
+        bindings: Some(bindings.to_vec().into()),
+        ..Pass::new([256, 1, 1], grid)
+    };
+    vec![
+        pass("partials", grid, [Operand::Input(0), Operand::WorkspaceOut(0)]),
+        pass("total", Grid::Fixed { blocks: 1 }, [Operand::WorkspaceIn(0), Operand::Output(0)]),
+    ]
+    .into()
+}
+
+/// At most `max` blocks of so many elements a turn.
+const fn grid(per_block: u32, max: u32) -> Grid {
+    Grid::LinearAtMost { per_block, max }
+}
+
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    const PARTIALS: &[Workspace] = &[Workspace::PerBlock(4)];
+    const FIRST: Grid = grid(256, 4096);
+    let mut vectorized = rung!("reduce", "vectorized", block [256, 1, 1], FIRST, {
+        idea: "16-byte loads, four in flight per thread.".into(),
+        because: "A quarter of the load instructions; as many blocks as the device holds at a time.".into(),
+        passes: two_passes(Grid::Persistent { per_sm: 4, x: 4096, y: 1 }),
+        workspace: PARTIALS.into(),
+        shared_elements: 8,
+    });
+    vectorized.wgsl_form = Some(Form {
+        constants: (&[]).into(),
+        switches: (&[]).into(),
+        passes: two_passes(grid(4096, 1024)),
+        workspace: PARTIALS.into(),
+        shared_elements: 256,
+    });
+    // WGSL does not say how many subgroups a block has: room for one per thread.
+    let subgroups = |rung: Rung| Rung {
+        wgsl_form: Some(Form {
+            constants: rung.constants.clone(),
+            switches: rung.switches.clone(),
+            passes: rung.passes.clone(),
+            workspace: rung.workspace.clone(),
+            shared_elements: 256,
+        }),
+        ..rung
+    };
     vec![
         rung!("reduce", "one_pass", block [256, 1, 1], Grid::Fixed { blocks: 1 }, {
             idea: "One block walks over the array and adds its partial sums in a tree.".into(),
             because: "The first rung.".into(),
             shared_elements: 256,
         }),
-        rung!("reduce", "two_pass", block [256, 1, 1], Grid::LinearAtMost { per_block: 256, max: 1024 }, {
-            idea: "Many blocks leave a partial sum each; a second launch adds those.".into(),
-            because: "All multiprocessors read at once.".into(),
+        rung!("reduce", "divergent", block [256, 1, 1], FIRST, {
+            idea: "A tree for every 256 elements, in which every second, fourth, eighth … thread adds.".into(),
+            because: "All multiprocessors read at once; but working and resting threads share every warp.".into(),
+            passes: two_passes(FIRST),
+            workspace: PARTIALS.into(),
+            shared_elements: 256,
+        }),
+        rung!("reduce", "strided", block [256, 1, 1], FIRST, {
+            idea: "The first threads do the work of a level.".into(),
+            because: "Warps work or rest as one; but their words lie up to 32 deep on one bank.".into(),
+            passes: two_passes(FIRST),
+            workspace: PARTIALS.into(),
+            shared_elements: 256,
+        }),
+        rung!("reduce", "sequential", block [256, 1, 1], FIRST, {
+            idea: "Each level adds the upper half to the lower half.".into(),
+            because: "Neighbouring threads touch neighbouring words: no bank conflicts.".into(),
+            passes: two_passes(FIRST),
+            workspace: PARTIALS.into(),
+            shared_elements: 256,
+        }),
+        rung!("reduce", "first_add", block [256, 1, 1], FIRST, {
+            idea: "A thread adds two elements on their way in.".into(),
+            because: "Half as many trees for the same elements.".into(),
+            passes: two_passes(grid(512, 4096)),
+            workspace: PARTIALS.into(),
+            shared_elements: 256,
+        }),
+        rung!("reduce", "two_pass", block [256, 1, 1], FIRST, {
+            idea: "A thread adds all of its elements first; a block needs one tree.".into(),
+            because: "Barriers and shared memory no longer grow with the length.".into(),
+            passes: two_passes(grid(256, 1024)),
+            workspace: PARTIALS.into(),
+            shared_elements: 256,
+        }),
+        rung!("reduce", "unrolled", block [256, 1, 1], FIRST, {
+            idea: "Eight independent sums per thread.".into(),
+            because: "Eight loads are under way before the first addition waits for one.".into(),
+            passes: two_passes(grid(2048, 1024)),
+            workspace: PARTIALS.into(),
+            shared_elements: 256,
+        }),
+        subgroups(rung!("reduce", "shuffle", block [256, 1, 1], FIRST, {
+            idea: "Threads of a warp hand each other their sums in registers.".into(),
+            because: "One barrier per block instead of nine.".into(),
+            passes: two_passes(grid(2048, 1024)),
+            workspace: PARTIALS.into(),
+            shared_elements: 8,
+        })),
+        subgroups(rung!("reduce", "atomics", block [256, 1, 1], FIRST, {
+            idea: "Every block adds its sum to the result itself.".into(),
+            because: "No partial sums to write and read; the order, and so the last bits, change from run to run.".into(),
             passes: vec![
                 Pass {
-                    suffix: "partials".into(),
-                    block: [256, 1, 1],
-                    grid: Grid::LinearAtMost { per_block: 256, max: 1024 },
-                    bindings: Some(vec![Operand::Input(0), Operand::WorkspaceOut(0)].into()),
-                    dynamic_shared: None,
-                    kernel: None,
+                    suffix: "zero".into(),
+                    bindings: Some(vec![Operand::Output(0)].into()),
+                    ..Pass::new([256, 1, 1], Grid::Fixed { blocks: 1 })
                 },
-                Pass {
-                    suffix: "total".into(),
-                    block: [256, 1, 1],
-                    grid: Grid::Fixed { blocks: 1 },
-                    bindings: Some(vec![Operand::WorkspaceIn(0), Operand::Output(0)].into()),
-                    dynamic_shared: None,
-                    kernel: None,
-                },
+                Pass { suffix: "add".into(), ..Pass::new([256, 1, 1], grid(2048, 1024)) },
             ]
             .into(),
-            workspace: (&[Workspace::PerBlock(4)]).into(),
-            shared_elements: 256,
+            shared_elements: 8,
+            promise: Promise::WithinBound,
+        })),
+        vectorized,
+        rung!("reduce", "compensated", block [256, 1, 1], FIRST, {
+            idea: "Every addition keeps what it rounded away (Kahan's idea, Knuth's two-sum).".into(),
+            because: "Accuracy: the error no longer grows with the length, behind the same memory traffic as two_pass.".into(),
+            passes: two_passes(grid(256, 1024)),
+            workspace: (&[Workspace::PerBlock(8)]).into(),
+            shared_elements: 512,
         }),
     ]
 });

@@ -105,6 +105,10 @@ impl Op for TransposeInPlace {
         element.size() < 16 || setting.iter().all(|(name, value)| name != "ALIGNED" || *value == 1)
     }
 
+    fn examples(&self) -> Vec<Vec<u64>> {
+        [1, 16, 63, 64, 130].map(|side| vec![side]).to_vec()
+    }
+
     fn reads_output(&self, _problem: &Problem) -> bool {
         true
     }

@@ -31,6 +31,7 @@ fn one(row: &Value) -> Option<Row> {
     let cell = match row["verdict"].as_str()? {
         "verified" => Cell::Verified { coverage: text("coverage").unwrap_or_default() },
         "wrong" => Cell::Wrong(reason),
+        "flawed" => Cell::Flawed(reason),
         "absent" => Cell::Absent(reason),
         _ => Cell::Failed(reason),
     };

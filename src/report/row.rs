@@ -17,6 +17,8 @@ pub enum Cell {
     },
     /// It gave a wrong output: what was wrong.
     Wrong(String),
+    /// It is wrong by design, was run and is never timed: why, and in how many runs it was wrong.
+    Flawed(String),
     /// It does not exist here: why.
     Absent(String),
     /// It could not be run: the error.
@@ -29,6 +31,7 @@ impl Cell {
         match self {
             Cell::Verified { .. } => "verified",
             Cell::Wrong(_) => "wrong",
+            Cell::Flawed(_) => "flawed",
             Cell::Absent(_) => "absent",
             Cell::Failed(_) => "failed",
         }
@@ -38,7 +41,7 @@ impl Cell {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Cell::Verified { .. } => None,
-            Cell::Wrong(reason) | Cell::Absent(reason) | Cell::Failed(reason) => Some(reason),
+            Cell::Wrong(reason) | Cell::Flawed(reason) | Cell::Absent(reason) | Cell::Failed(reason) => Some(reason),
         }
     }
 

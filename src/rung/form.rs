@@ -3,6 +3,20 @@
 use super::{Grid, Language, Pass, Switch, Workspace};
 use std::borrow::Cow;
 
+/// What a rung promises about its output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Promise {
+    /// The right output, the same bits in every run.
+    SameBits,
+    /// The right output within the op's bound; the last bits may differ from run to run.
+    WithinBound,
+    /// Nothing: it is wrong by design, kept to be looked at. It is run, and never timed.
+    Nothing {
+        /// What is wrong with it, as a clause.
+        because: Cow<'static, str>,
+    },
+}
+
 /// What a rung takes beyond packed matrices; outside it the rung is `Unsupported` with the reason.
 /// Ragged edges every rung takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

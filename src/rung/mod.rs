@@ -14,7 +14,7 @@ mod source;
 mod switch;
 
 pub use cuda::{Arch, CudaNeeds, TensorMapRow};
-pub use form::{Accepts, Form, Need, Tuning};
+pub use form::{Accepts, Form, Need, Promise, Tuning};
 pub use grid::{Grid, whole_matrices};
 pub use pass::{Matrices, Operand, Pass, PassKernel, Stored, Workspace};
 pub use program::Program;
@@ -76,6 +76,8 @@ pub struct Rung {
     /// Static shared (workgroup) memory of a block in elements, as both kernels declare it; a test
     /// compares them.
     pub shared_elements: u32,
+    /// What it promises about its output.
+    pub promise: Promise,
     /// Whether the WGSL was reviewed with this crate and may run without run-time loop guards.
     pub(crate) trusted: bool,
 }
@@ -108,6 +110,7 @@ impl Rung {
             wgsl: absent(),
             cooperative: None,
             shared_elements: 0,
+            promise: Promise::SameBits,
             trusted: false,
         }
     }

@@ -1,6 +1,6 @@
 //! How this crate writes its own rows.
 
-use super::{Accepts, Arch, CudaNeeds, Pass, Rung, Source};
+use super::{Accepts, Arch, CudaNeeds, Pass, Promise, Rung, Source};
 use crate::problem::Precision;
 use std::borrow::Cow;
 
@@ -64,6 +64,7 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         wgsl,
         cooperative: None,
         shared_elements: 0,
+        promise: Promise::SameBits,
         trusted: true,
     }
 }

@@ -27,7 +27,7 @@ impl Operands {
     /// The shape and element type of an operand that is not workspace.
     pub fn of(&self, operand: Operand) -> (Shape, Element) {
         match operand {
-            Operand::Input(index) => (self.inputs[index], self.problem.element),
+            Operand::Input(index) => (self.inputs[index], self.input_element(index)),
             _ => (self.output, self.output_element()),
         }
     }
@@ -47,13 +47,17 @@ impl Operands {
         (Shape { batch: stored.batch * u64::from(form.parts), rows, cols, layout }, element)
     }
 
+    pub fn input_element(&self, index: usize) -> Element {
+        self.op.input_element(index, self.problem.element)
+    }
+
     pub fn output_element(&self) -> Element {
         self.op.output_element(&self.problem)
     }
 
     /// The bytes of an input, from its buffer's start to the end of its last element.
     pub fn input_bytes(&self, index: usize) -> Result<u64> {
-        Ok(self.inputs[index].span(self.op.name())? * self.problem.element.size())
+        Ok(self.inputs[index].span(self.op.name())? * self.input_element(index).size())
     }
 
     pub fn output_bytes(&self) -> Result<u64> {

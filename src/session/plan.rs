@@ -5,7 +5,7 @@ use crate::backend::{Backend, Launch, TensorMap, View};
 use crate::error::{Error, Result, product};
 use crate::op::{self, Band, Place, Window};
 use crate::problem::Problem;
-use crate::rung::{Language, Matrices, Operand, Program, Rung, Source, TensorMapRow, Workspace, setting};
+use crate::rung::{Language, Matrices, Operand, Program, Promise, Rung, Source, TensorMapRow, Workspace, setting};
 use std::sync::Arc;
 
 /// Threads of the subgroups that kernels of cooperative matrices are laid out for.
@@ -18,6 +18,8 @@ pub(crate) struct Plan<B: Backend> {
     pub operands: Arc<Operands>,
     /// The bytes of each workspace buffer.
     pub workspaces: Vec<u64>,
+    /// What is wrong with the rung by design; `None` for one that is meant to be right.
+    pub flaw: Option<String>,
     recipes: Vec<Recipe<B>>,
 }
 
@@ -103,7 +105,12 @@ impl<B: Backend> Session<B> {
         self.check_block(&label, rung, problem)?;
         let rung = &rung.tuned(device.language(), problem.element.size());
         let exact = matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_));
-        let mut plan = Plan { label, operands: Arc::clone(operands), workspaces: Vec::new(), recipes: Vec::new() };
+        let flaw = match &rung.promise {
+            Promise::Nothing { because } => Some(because.to_string()),
+            _ => None,
+        };
+        let mut plan =
+            Plan { label, operands: Arc::clone(operands), workspaces: Vec::new(), flaw, recipes: Vec::new() };
         let mut first_pass_blocks = 0;
         for part in self.parts(&plan.label, rung, operands, exact)? {
             let blocks = self.add_part(&mut plan, rung, &part, exact).await?;

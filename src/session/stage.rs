@@ -52,7 +52,6 @@ impl<B: Backend> Session<B> {
     /// Whatever is wrong with the problem, or [`Error::OutOfMemory`] and [`Error::Limit`].
     pub async fn stage(&self, op: &'static dyn Op, problem: &Problem, inputs: Inputs) -> Result<Arc<Stage<B>>> {
         let operands = Arc::new(Operands::new(op, problem)?);
-        let element = problem.element.size();
         let spans = (0..operands.inputs.len()).map(|index| operands.input_bytes(index)).collect::<Result<Vec<_>>>()?;
         let output_bytes = operands.output_bytes()?;
         self.check_memory(op.name(), spans.iter().chain([&output_bytes]))?;
@@ -61,13 +60,9 @@ impl<B: Backend> Session<B> {
                 let made = spans
                     .iter()
                     .enumerate()
-                    .map(|(i, bytes)| {
-                        let bytes =
-                            random::elements(seed, i as u64, problem.element, bytes / element, op.distribution());
-                        Arc::new(bytes)
-                    })
+                    .map(|(i, bytes)| Arc::new(op.input(problem, i, seed, bytes / operands.input_element(i).size())))
                     .collect();
-                (made, op.distribution().name().to_string(), Some(seed))
+                (made, op.generated().to_string(), Some(seed))
             }
             Inputs::Given { operands: given, description } => {
                 for (index, bytes) in given.iter().enumerate() {

@@ -52,18 +52,41 @@ impl<B: Backend> Session<B> {
     /// What the device reports; a wrong output is a [`Verdict::Fail`], not an error.
     pub async fn verify(&self, prepared: Prepared<B>) -> Result<Verdict<B>> {
         self.same_device(&prepared.stage.backend)?;
-        let slot = prepared.stage.slot(0).await?;
         let mut coverage = prepared.stage.expected.coverage();
         for poison in POISONS {
-            prepared.stage.poison(&slot, poison).await?;
-            self.poison_workspaces(&prepared, poison).await?;
-            self.backend.launch(&prepared.launches(&slot)?)?;
-            match prepared.stage.check(&slot, poison).await? {
+            match self.run_once(&prepared, poison).await? {
                 Ok(covered) => coverage = covered,
                 Err(mismatch) => return Ok(Verdict::Fail(mismatch)),
             }
         }
+        // A rung that is wrong by design proves nothing by being right for once.
+        if let Some(because) = &prepared.plan.flaw {
+            return Ok(Verdict::Fail(Mismatch::ByDesign { because: because.clone() }));
+        }
         Ok(Verdict::Pass(Verified { prepared, coverage }))
+    }
+
+    /// In how many of `runs` runs the output of a prepared rung is wrong: what a rung that promises
+    /// [nothing](crate::rung::Promise::Nothing) can show.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub async fn wrong_runs(&self, prepared: &Prepared<B>, runs: u64) -> Result<u64> {
+        self.same_device(&prepared.stage.backend)?;
+        let mut wrong = 0;
+        for run in 0..runs as usize {
+            wrong += u64::from(self.run_once(prepared, POISONS[run % POISONS.len()]).await?.is_err());
+        }
+        Ok(wrong)
+    }
+
+    /// One run on a poisoned output, compared.
+    async fn run_once(&self, prepared: &Prepared<B>, poison: u32) -> Result<Result<Coverage, Mismatch>> {
+        let slot = prepared.stage.slot(0).await?;
+        prepared.stage.poison(&slot, poison).await?;
+        self.poison_workspaces(prepared, poison).await?;
+        self.backend.launch(&prepared.launches(&slot)?)?;
+        prepared.stage.check(&slot, poison).await
     }
 
     async fn poison_workspaces(&self, prepared: &Prepared<B>, poison: u32) -> Result<()> {

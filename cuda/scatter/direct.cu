@@ -1,0 +1,21 @@
+// Idea. One element per thread, to wherever its index points.
+// Changed from the rung below. The first rung: nothing below it.
+// A thread owns. One element of the input.
+// Memory traffic. Input and indices once, coalesced; of the output one cut 32-byte sector for every element that no neighbour shares it with, which the cache has to merge.
+// Needs. u32, any length; indices that are a permutation.
+
+const unsigned int THREADS = 256;
+
+struct Params {
+    unsigned int block_x, block_y, block_z;  // index of this launch's first block
+    unsigned int pad;                        // reserved, 0
+    unsigned long long len;                  // elements
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+scatter_direct(const unsigned int* __restrict__ input, const unsigned int* __restrict__ indices, unsigned int* __restrict__ output, const Params p)
+{
+    const size_t index = (size_t)(blockIdx.x + p.block_x) * THREADS + threadIdx.x;
+    if (index < p.len)
+        output[indices[index]] = input[index];
+}

@@ -1,0 +1,48 @@
+// Idea. Neighbouring threads read words PITCH apart in shared memory; PITCH modulo the 32 banks decides how many turns a request takes.
+// Changed from the rung below. The first rung: nothing below it. PITCH 32 puts all lanes on one bank, 34 (2 modulo 32) puts two on each.
+// A thread owns. One row's place in each round: thread t adds up row t + round of the tile, cyclically, word by word.
+// Memory traffic. Global memory once, 33 words per row; shared memory 32 reads per row and round, each in gcd(PITCH, 32) wavefronts.
+// Needs. u32, any number of rows and rounds; ROWS x PITCH words of shared memory.
+const PITCH: u32 = 32u;
+
+const ROWS: u32 = 64u;   // of a block, one per thread
+const COLS: u32 = 32u;
+
+struct Params {
+    block_x: u32, block_y: u32, block_z: u32,  // index of this launch's first block
+    rows: u32,
+    rounds: u32,
+    pad: u32,                                  // reserved, 0
+}
+
+@group(0) @binding(0) var<storage, read> input: array<u32>;          // rows x COLS
+@group(0) @binding(1) var<storage, read_write> output: array<u32>;   // rows
+@group(0) @binding(2) var<uniform> p: Params;
+var<workgroup> tile: array<u32, ROWS * PITCH>;   // ROWS x COLS, PITCH words between rows
+
+@compute @workgroup_size(ROWS)
+fn shared_strided(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    let first = (block.x + p.block_x) * ROWS;
+    let thread = local.x;
+    for (var i = thread; i < ROWS * COLS; i += ROWS) {
+        let row = i / COLS;
+        let col = i % COLS;
+        var word = 0u;
+        if (first + row < p.rows) {
+            word = input[(first + row) * COLS + col];
+        }
+        tile[row * PITCH + col] = word;
+    }
+    workgroupBarrier();  // waits for the whole tile
+
+    var sum = 0u;
+    for (var round = 0u; round < p.rounds; round++) {
+        let row = (thread + round) % ROWS;
+        for (var col = 0u; col < COLS; col++) {
+            sum += tile[row * PITCH + col];
+        }
+    }
+    if (first + thread < p.rows) {
+        output[first + thread] = sum;
+    }
+}

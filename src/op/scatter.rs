@@ -1,0 +1,107 @@
+//! `scatter`: writes that follow an index array.
+
+use super::gather::indices;
+use super::{Op, Place, Shape, Work, words};
+use crate::element::Element;
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::rung::{Grid, Rung, rung};
+use crate::verify::Expected;
+use bytemuck::{Pod, Zeroable};
+use std::sync::{Arc, LazyLock};
+
+/// Scatters `len` words through indices that are permuted inside windows of `window` places: `len` is
+/// random access, 1 is what sorting by index would leave.
+pub struct Scatter;
+
+/// The params struct of every scatter kernel.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+struct Params {
+    block: [u32; 3],
+    pad: u32,
+    len: [u32; 2],
+}
+
+static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    vec![
+        rung!("scatter", "direct", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
+            idea: "One element per thread, to wherever its index points.".into(),
+            because: "The first rung.".into(),
+        }),
+        rung!("scatter", "in_flight", block [256, 1, 1], Grid::Linear { per_block: 1024 }, {
+            idea: "Four independent elements per thread: all reads first, then all writes.".into(),
+            because: "Little: nobody waits for a write.".into(),
+            constants: vec![("LOADS", 4)].into(),
+        }),
+    ]
+});
+
+impl Op for Scatter {
+    fn name(&self) -> &'static str {
+        "scatter"
+    }
+
+    fn about(&self) -> &'static str {
+        "output[index[i]] = input[i]"
+    }
+
+    fn dims(&self) -> &'static [&'static str] {
+        &["len", "window"]
+    }
+
+    fn ladder(&self) -> &'static [Rung] {
+        &LADDER
+    }
+
+    fn elements(&self) -> &'static [Element] {
+        &[Element::U32]
+    }
+
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        let vector = Shape::packed(1, problem.dim(0));
+        Ok((vec![vector, vector], vector))
+    }
+
+    fn extent(&self, problem: &Problem) -> [u64; 3] {
+        [problem.dim(0), 1, 1]
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        Work { bytes: 12.0 * problem.dim(0) as f64, flops: 0.0 }
+    }
+
+    fn input(&self, problem: &Problem, index: usize, seed: u64, count: u64) -> Vec<u8> {
+        if index == 0 {
+            return crate::random::elements(seed, 0, Element::U32, count, self.distribution());
+        }
+        indices(seed, count, problem.dim(1))
+    }
+
+    fn generated(&self) -> &'static str {
+        "random bits; indices permuted inside windows"
+    }
+
+    fn of_size(&self, size: u64) -> Vec<u64> {
+        vec![size.saturating_mul(size), size.saturating_mul(size)]
+    }
+
+    fn examples(&self) -> Vec<Vec<u64>> {
+        [[1, 1], [257, 257], [1000, 64], [4096, 1], [70_001, 70_001]].map(|dims| dims.to_vec()).to_vec()
+    }
+
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
+        bytemuck::bytes_of(&Params { block: place.origin, pad: 0, len: words(problem.dim(0)) }).to_vec()
+    }
+
+    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        let mut output = vec![0u8; inputs[0].len()];
+        for (word, at) in inputs[0].chunks_exact(4).zip(inputs[1].chunks_exact(4)) {
+            let at = u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize * 4;
+            if let Some(out) = output.get_mut(at..at + 4) {
+                out.copy_from_slice(word);
+            }
+        }
+        Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))
+    }
+}

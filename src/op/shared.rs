@@ -1,0 +1,143 @@
+//! `shared`: the banks of shared memory, in isolation.
+
+use super::{Op, Place, Shape, Work};
+use crate::element::Element;
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::rung::{Grid, Rung, rung};
+use crate::verify::Expected;
+use bytemuck::{Pod, Zeroable};
+use std::sync::{Arc, LazyLock};
+
+/// Adds up `rounds` consecutive rows of 32 words, cyclically inside groups of 64 rows, from a copy
+/// of the group in shared memory, modulo 2^32. With many rounds nothing but the reads of shared
+/// memory counts.
+pub struct Shared;
+
+/// The params struct of every kernel.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+struct Params {
+    block: [u32; 3],
+    rows: u32,
+    rounds: u32,
+    pad: u32,
+}
+
+/// Words of a row, and rows of a group, as in every kernel.
+const COLS: u64 = 32;
+const ROWS: u64 = 64;
+
+static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    const GRID: Grid = Grid::Linear { per_block: 64 };
+    let strided = |variant: &'static str, pitch: u32, because: &'static str| {
+        rung!("shared", "strided", block [64, 1, 1], GRID, {
+            variant: variant.into(),
+            idea: "Neighbouring threads read words that lie some banks apart: the variant says how many.".into(),
+            because: because.into(),
+            constants: vec![("PITCH", pitch)].into(),
+            shared_elements: 64 * pitch,
+        })
+    };
+    let vectorized = |variant: &'static str, pitch: u32, because: &'static str| {
+        rung!("shared", "vectorized", block [64, 1, 1], GRID, {
+            variant: variant.into(),
+            idea: "16-byte accesses to rows PITCH vectors apart.".into(),
+            because: because.into(),
+            constants: vec![("PITCH", pitch)].into(),
+            shared_elements: 64 * 4 * pitch,
+        })
+    };
+    vec![
+        strided("32", 32, "The first rung: all lanes of a warp on one bank, 32 turns per request."),
+        strided("2", 34, "Rows are 34 words apart: two lanes on every second bank, 2 turns."),
+        rung!("shared", "padded", block [64, 1, 1], GRID, {
+            idea: "One word of padding per row.".into(),
+            because: "Rows are 33 words apart: every lane on a bank of its own, 1 turn.".into(),
+            shared_elements: 64 * 33,
+        }),
+        rung!("shared", "swizzled", block [64, 1, 1], GRID, {
+            idea: "Word c of row r lies at c XOR r.".into(),
+            because: "No conflict and no padding, for one operation more per access.".into(),
+            shared_elements: 64 * 32,
+        }),
+        rung!("shared", "consecutive", block [64, 1, 1], GRID, {
+            idea: "Stored column by column: neighbouring threads read neighbouring words (stride 1).".into(),
+            because: "No conflict and no extra operation; the one write that turns the tile pays.".into(),
+            shared_elements: 64 * 32,
+        }),
+        vectorized(
+            "aligned",
+            8,
+            "A quarter of the instructions, but rows at multiples of 128 bytes put eight lanes on one bank.",
+        ),
+        vectorized("padded", 9, "Rows are 36 words apart: a quarter of a warp covers all banks."),
+        rung!("shared", "vectorized_consecutive", block [64, 1, 1], GRID, {
+            idea: "16-byte accesses by neighbouring threads to neighbouring vectors.".into(),
+            because: "The fewest turns for 512 bytes without padding: 16-byte accesses do not conflict by themselves.".into(),
+            shared_elements: 64 * 32,
+        }),
+    ]
+});
+
+impl Op for Shared {
+    fn name(&self) -> &'static str {
+        "shared"
+    }
+
+    fn about(&self) -> &'static str {
+        "output[r] = sum of rounds rows from row r on, out of shared memory"
+    }
+
+    fn dims(&self) -> &'static [&'static str] {
+        &["rows", "rounds"]
+    }
+
+    fn ladder(&self) -> &'static [Rung] {
+        &LADDER
+    }
+
+    fn elements(&self) -> &'static [Element] {
+        &[Element::U32]
+    }
+
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        Ok((vec![Shape::packed(problem.dim(0), COLS)], Shape::packed(1, problem.dim(0))))
+    }
+
+    fn extent(&self, problem: &Problem) -> [u64; 3] {
+        [problem.dim(0), 1, 1]
+    }
+
+    fn work(&self, problem: &Problem) -> Work {
+        Work { bytes: 4.0 * (COLS + 1) as f64 * problem.dim(0) as f64, flops: 0.0 }
+    }
+
+    fn examples(&self) -> Vec<Vec<u64>> {
+        [[1, 1], [63, 2], [64, 64], [65, 3], [200, 70], [4096, 1]].map(|dims| dims.to_vec()).to_vec()
+    }
+
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
+        let params = Params { block: place.origin, rows: problem.dim(0) as u32, rounds: problem.dim(1) as u32, pad: 0 };
+        bytemuck::bytes_of(&params).to_vec()
+    }
+
+    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        let rounds = problem.dim(1);
+        let mut output = Vec::with_capacity(problem.dim(0) as usize * 4);
+        for group in inputs[0].chunks((ROWS * COLS * 4) as usize) {
+            let sum = |row: &[u8]| {
+                row.chunks_exact(4).fold(0u32, |s, b| s.wrapping_add(u32::from_le_bytes([b[0], b[1], b[2], b[3]])))
+            };
+            let mut sums: Vec<u32> = group.chunks(COLS as usize * 4).map(sum).collect();
+            let rows = sums.len();
+            sums.resize(ROWS as usize, 0); // rows that are not there count as 0
+            let all = sums.iter().fold(0u32, |s, v| s.wrapping_add(*v)).wrapping_mul((rounds / ROWS) as u32);
+            for row in 0..rows {
+                let rest = (0..(rounds % ROWS) as usize).map(|i| sums[(row + i) % ROWS as usize]);
+                output.extend(rest.fold(all, u32::wrapping_add).to_le_bytes());
+            }
+        }
+        Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))
+    }
+}
