@@ -1,6 +1,8 @@
-//! A rung from outside the crate: a transpose of one's own, verified and timed beside a shipped one.
+//! A rung from outside the crate: a transpose of one's own, verified and timed beside a shipped one,
+//! explained on the simulator, and in the running when the library tunes itself.
 
 use gpu_ladder::backend::{Any, Backend, Select};
+use gpu_ladder::gpu::Gpu;
 use gpu_ladder::op::{Op, Transpose};
 use gpu_ladder::rung::{Accepts, Grid, Rung};
 use gpu_ladder::{Element, Inputs, Problem, Result, Session, Timing, Verdict};
@@ -37,7 +39,8 @@ fn main() -> ExitCode {
 }
 
 async fn run() -> Result<bool> {
-    let session = Session::new(Any::open_named("wgpu", &Select::default()).await?);
+    let gpu = Gpu::new(Any::open_named("wgpu", &Select::default()).await?);
+    let session = gpu.session();
     let problem = Problem::new(Element::F32, [1000, 777]);
     let stage = session.stage(&Transpose, &problem, Inputs::Seeded(1)).await?;
 
@@ -64,5 +67,37 @@ async fn run() -> Result<bool> {
     for (proof, samples) in proofs.iter().zip(&samples) {
         println!("{:<28} {:.3} ms, {} compared", proof.label(), samples.median() / 1e6, proof.coverage());
     }
+    explain(&problem, &own).await?;
+
+    // From here on the library may take it, should it win on this device.
+    gpu.keep_tuning_in(None);
+    gpu.add_rung(&Transpose, own)?;
+    let names = ["row_per_block", "coarsened", "register_blocked"];
+    let tuned = gpu.tune_among_async(&Transpose, &problem, |rung| names.contains(&&*rung.name)).await?;
+    println!("tuning takes {} of {} candidates", tuned.rung, tuned.candidates.len());
     Ok(true)
+}
+
+/// What the kernel does, counted on the simulator.
+#[cfg(feature = "sim")]
+async fn explain(problem: &Problem, rung: &Rung) -> Result<()> {
+    use gpu_ladder::diagnose::{Measured, diagnose};
+    let session = Session::new(Any::open_named("sim", &Select::default()).await?);
+    let stage = session.stage(&Transpose, problem, Inputs::Seeded(1)).await?;
+    let Verdict::Pass(proof) = session.verify(session.prepare(&stage, rung).await?).await? else { return Ok(()) };
+    let machine =
+        gpu_ladder::sim::Machine::load("nvidia-h200").map_err(|e| gpu_ladder::Error::device("the model", e))?;
+    for kernel in proof.kernels() {
+        if let Some(profile) = session.backend().inspect(kernel)?.profile {
+            for finding in diagnose(&profile, &machine, Measured::default()) {
+                println!("  {finding}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "sim"))]
+async fn explain(_problem: &Problem, _rung: &Rung) -> Result<()> {
+    Ok(())
 }

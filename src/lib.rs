@@ -1,5 +1,25 @@
 //! Optimisation ladders of GPU kernels: one idea per rung, the same rung on every backend, each
-//! verified before it may be timed, each time set against what the hardware can do.
+//! verified before it may be timed, each time set against what the hardware can do; and the best
+//! rungs as a library: transpose and matmul on whatever GPU there is.
+//!
+//! # A first example
+//!
+//! ```
+//! use gpu_ladder::gpu::Gpu;
+//!
+//! # fn main() -> gpu_ladder::Result<()> {
+//! # #[cfg(feature = "sim")] {
+//! let gpu = Gpu::open_on("sim")?; // Gpu::open() takes the best device there is
+//! let a = gpu.upload(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?;
+//! let c = gpu.matmul(&a, a.t())?; // t() moves nothing
+//! assert_eq!(gpu.download::<f32>(&c)?.elements(), [14.0, 32.0, 32.0, 77.0]);
+//! # }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`gpu`] is that library: handles, views, batches, a program's own device, tuning. What follows is
+//! what it stands on.
 //!
 //! # The ladder
 //!
@@ -13,20 +33,6 @@
 //!
 //! [`Verified`] can only be had from [`Session::verify`], owns the kernel it was made for, and is the
 //! only thing that can be timed: no speed exists for an unchecked result.
-//!
-//! # Words
-//!
-//! | CUDA, and here | WGSL |
-//! |---|---|
-//! | grid of blocks | dispatch of workgroups |
-//! | block | workgroup |
-//! | thread | invocation |
-//! | shared memory | workgroup memory |
-//! | warp | subgroup |
-//! | global memory | storage buffers |
-//! | `__syncthreads()` | `workgroupBarrier()` |
-//!
-//! # A first example
 //!
 //! ```
 //! use gpu_ladder::backend::{Any, Backend, Select};
@@ -45,6 +51,18 @@
 //! # Ok::<(), gpu_ladder::Error>(())
 //! # }).unwrap();
 //! ```
+//!
+//! # Words
+//!
+//! | CUDA, and here | WGSL | Chinese |
+//! |---|---|---|
+//! | grid of blocks | dispatch of workgroups | 网格（线程块的集合） |
+//! | block | workgroup | 线程块 |
+//! | thread | invocation | 线程 |
+//! | shared memory | workgroup memory | 共享内存 |
+//! | warp | subgroup | 线程束 |
+//! | global memory | storage buffers | 全局内存 |
+//! | `__syncthreads()` | `workgroupBarrier()` | 屏障（同步） |
 #![deny(missing_docs)]
 #![forbid(unsafe_op_in_unsafe_fn)]
 
@@ -82,7 +100,16 @@ pub use problem::{Layout, Precision, Problem};
 pub use session::{Inputs, Prepared, Session, Stage, Verdict, Verified};
 pub use timing::{Samples, Timing, paired_ratio};
 
-/// The README's example is a test.
+/// The examples of the README and of the guides are tests.
 #[cfg(all(doctest, feature = "sim"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[cfg(feature = "wgpu")]
+    #[doc = include_str!("../docs/for-rust-developers.md")]
+    struct ForRustDevelopers;
+    #[doc = include_str!("../docs/for-performance-engineers.md")]
+    struct ForPerformanceEngineers;
+    #[doc = include_str!("../docs/for-shader-authors.md")]
+    struct ForShaderAuthors;
+}

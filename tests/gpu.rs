@@ -2,7 +2,8 @@
 
 use gpu_ladder::backend::{Any, Backend, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
-use gpu_ladder::{Element, Error, Result};
+use gpu_ladder::op::{Op, Transpose};
+use gpu_ladder::{Element, Error, Problem, Result};
 use std::sync::LazyLock;
 
 /// Every backend that opens here; where one is required (`GPU_LADDER_REQUIRE`), it must. The tests
@@ -280,4 +281,69 @@ fn futures_can_be_sent_to_another_thread() {
     fn shared<T: Send + Sync>() {}
     shared::<Gpu>();
     shared::<Matrix>();
+}
+
+#[test]
+fn eight_threads_two_handles_and_mixed_ops() {
+    let handles = [open(), open()];
+    for (first, second) in handles[0].iter().zip(&handles[1]) {
+        // Software devices take milliseconds for what a GPU does in microseconds.
+        let calls = match (first.device().is_software(), first.device().backend) {
+            (false, _) => 10_000,
+            (true, "sim") => 160,
+            (true, _) => 480,
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..8u64 {
+                let gpu = [first, second][thread as usize % 2];
+                scope.spawn(move || mixed(gpu, thread, calls / 8).unwrap());
+            }
+        });
+        assert_eq!((first.memory().in_use, second.memory().in_use), (0, 0));
+        println!("{}: {calls} calls, {:?}", first.device().name, first.memory());
+    }
+}
+
+/// Transposes, products of shared and own operands, and both in a chain, each result compared.
+fn mixed(gpu: &Gpu, thread: u64, calls: u64) -> Result<()> {
+    let shared = numbers(32, 24);
+    let on_shared = gpu.upload(&shared)?;
+    for call in 0..calls {
+        let host = numbers(32 + 4 * (thread % 2), 24 + 4 * (call % 3));
+        let a = gpu.upload(&host)?;
+        match call % 4 {
+            0 => assert_eq!(
+                gpu.download::<f32>(&gpu.matmul(on_shared.t(), &on_shared)?)?,
+                product(&transposed(&shared), &shared)
+            ),
+            1 => {
+                let there_and_back = gpu.transpose(&gpu.transpose(&a)?)?;
+                assert_eq!(gpu.download::<f32>(&there_and_back)?, host);
+            }
+            _ => assert_eq!(gpu.download::<f32>(&gpu.transpose(&a)?)?, transposed(&host)),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn another_op_and_a_named_rung() -> Result<()> {
+    let problem = Problem::new(Element::F32, [40, 24]);
+    for gpu in gpus() {
+        let a = gpu.upload(&numbers(40, 24))?;
+        for name in ["tiled", "register_blocked"] {
+            let rung = Transpose.ladder().iter().find(|rung| rung.name == name).unwrap();
+            let mut b = gpu.zeros(Element::F32, 24, 40)?;
+            let mut call = gpu.op_call(&Transpose, &problem, &[a.view()], &mut b, Some(rung))?;
+            assert_eq!(call.rungs().collect::<Vec<_>>(), [format!("transpose/{name}")]);
+            call.run()?;
+            drop(call);
+            assert_eq!(gpu.download::<f32>(&b)?, transposed(&numbers(40, 24)));
+        }
+        let mut wrong = gpu.zeros(Element::F32, 40, 24)?;
+        let error = gpu.op_call(&Transpose, &problem, &[a.view()], &mut wrong, None).err().unwrap();
+        assert!(matches!(error, Error::Shape { .. }));
+        assert!(gpu.chosen(&Transpose, &problem)?.starts_with("transpose/"));
+    }
+    Ok(())
 }

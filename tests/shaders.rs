@@ -43,14 +43,24 @@ fn every_variant_is_valid_and_translates() {
                 Err(_) => panic!("{} to {language}: the writer panicked", program.label),
             }
         };
+        let cooperative = text.contains("enable wgpu_cooperative_matrix;");
         written("SPIR-V", &|| {
-            spv::write_vec(&module, &info, &spv::Options::default(), None).map(|_| ()).map_err(|e| e.to_string())
+            let lang_version = if cooperative { (1, 6) } else { (1, 0) };
+            let options = spv::Options { lang_version, ..spv::Options::default() };
+            spv::write_vec(&module, &info, &options, None).map(|_| ()).map_err(|e| e.to_string())
         });
         written("MSL", &|| {
-            msl::write_string(&module, &info, &msl::Options::default(), &msl::PipelineOptions::default())
+            // The first version with simdgroup matrices.
+            let lang_version = if cooperative { (2, 3) } else { (1, 0) };
+            let options = msl::Options { lang_version, ..msl::Options::default() };
+            msl::write_string(&module, &info, &options, &msl::PipelineOptions::default())
                 .map(|_| ())
                 .map_err(|e| e.to_string())
         });
+        if cooperative {
+            // No adapter of the other languages lists cooperative matrices.
+            continue;
+        }
         written("HLSL", &|| {
             let mut out = String::new();
             let (options, pipeline) = (hlsl::Options::default(), hlsl::PipelineOptions::default());

@@ -105,20 +105,15 @@ impl Backend for Cpu {
             bindings: 8,
         };
         let device = Device {
-            backend: Cpu::NAME,
-            name: "this processor".into(),
             driver: std::env::consts::ARCH.into(),
             api: "Rust".into(),
             kind: DeviceKind::Software,
-            limits,
-            memory: None,
             l2: Some(1 << 20),
-            multiprocessors: None,
-            compute_capability: None,
             warp: 1,
             f16: true,
             cooperative: Vec::new(),
             clock: Clock::Host { resolution_ns: 100.0 },
+            ..Device::new(Cpu::NAME, "this processor", limits)
         };
         Ok(Cpu { device })
     }

@@ -2,7 +2,7 @@
 // Changed from the rung below. The first rung on cooperative matrices: fragments come straight from the operands, products of halves are added in f32.
 // A thread owns. With the 31 others of its subgroup 4 x 4 fragments: 64 x 64 elements of C.
 // Memory traffic. Per 16 steps of k 64 x 16 halves of each operand through the caches for 64 x 64 x 16 multiply-adds; no reuse between subgroups but by the caches.
-// Needs. Cooperative matrices of 16 x 16 x 16, f16 with f32 sums; both operands as they lie (row-major), any shape and leading dimensions, alpha and beta; a subgroup size of 32.
+// Needs. Cooperative matrices of 16 x 16 x 16 (SIDE 16) or 8 x 8 x 8 (SIDE 8, PART 32), f16 with f32 sums; both operands as they lie (row-major), any shape and leading dimensions, alpha and beta; a subgroup size of 32.
 
 enable f16;
 enable wgpu_cooperative_matrix;
@@ -10,9 +10,10 @@ enable wgpu_cooperative_matrix;
 const PART: u32 = 64u;        // rows and columns of C per subgroup, which is the block
 const THREADS: u32 = 32u;
 const SIDE: u32 = 16u;        // rows, columns and steps of k of a fragment
+const OUTPUT_F32: u32 = 1u;   // 1: c is f32, 0: f16
 const ALIGNED: u32 = 1u;      // 1: a_ld and b_ld are multiples of 8, so fragments may be read in place
 
-alias Output = f32;           // or f16
+alias Output = f32;           // f16 with OUTPUT_F32 0
 alias Fragment_a = coop_mat16x16<f16, A>;
 alias Fragment_b = coop_mat16x16<f16, B>;
 alias Sums = coop_mat16x16<f32, C>;

@@ -30,8 +30,9 @@ const FRAGMENT_ROW: u32 = 5u; // SIDE / 4 + 1 quads
 // 8 bytes of a or b: vec4<f16> where its leading dimension, offset and stride are multiples of 4 (VECTOR 1), else array<f16, 4> (VECTOR 0); the same of c with its own type
 alias Chunk_a = vec4<f16>;
 alias Chunk_b = vec4<f16>;
-alias Chunk_c = vec4<f32>;
-alias Output = f32;           // or f16
+alias Chunk_c = vec4<Output>;
+alias Output = f32;           // f16 with OUTPUT_F32 0
+const OUTPUT_F32: u32 = 1u;   // 1: c is f32, 0: f16
 const VECTOR_A: u32 = 1u;
 const VECTOR_B: u32 = 1u;
 const VECTOR_C: u32 = 1u;
@@ -267,15 +268,11 @@ fn store(row: u32, col: u32, sums: vec4<f32>) {
     }
     let index = c_first + row * p.c_ld + col;
     let inside = min(p.n - col, QUAD);  // columns of this quad that c has
-    if (VECTOR_C == 1u) {
+    if (VECTOR_C == 1u && inside == QUAD) {
         var quad = p.alpha * sums;
-        if (p.beta != 0.0 || inside < QUAD) {  // with beta 0 the old c is only kept, never used
+        if (p.beta != 0.0) {  // with beta 0 the old c is not read
             let chunk = c[index / QUAD];
-            let old = vec4<f32>(f32(chunk[0]), f32(chunk[1]), f32(chunk[2]), f32(chunk[3]));
-            if (p.beta != 0.0) {
-                quad = fma(vec4<f32>(p.beta), old, quad);
-            }
-            quad = select(old, quad, vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(inside));
+            quad = fma(vec4<f32>(p.beta), vec4<f32>(f32(chunk[0]), f32(chunk[1]), f32(chunk[2]), f32(chunk[3])), quad);
         }
         c[index / QUAD] = Chunk_c(Output(quad.x), Output(quad.y), Output(quad.z), Output(quad.w));
     } else {

@@ -141,6 +141,14 @@ macro_rules! any_backend {
                 }
             }
 
+            fn is_same(&self, a: &AnyBuffer, b: &AnyBuffer) -> bool {
+                match (self, a, b) {
+                    $($(#[$feature])* (Any::$name(backend), AnyBuffer::$name(a), AnyBuffer::$name(b)) => backend.is_same(a, b),)*
+                    #[allow(unreachable_patterns)]
+                    _ => false,
+                }
+            }
+
             fn telemetry(&self) -> Telemetry {
                 match self {
                     $($(#[$feature])* Any::$name(b) => b.telemetry(),)*

@@ -182,6 +182,27 @@ pub struct Device {
 }
 
 impl Device {
+    /// A device of which nothing but this is known. Backends outside this crate fill in what they know
+    /// (`Device { warp: 1, ..Device::new(…) }`), and so keep compiling when there is more to know.
+    pub fn new(backend: &'static str, name: impl Into<String>, limits: Limits) -> Self {
+        Device {
+            backend,
+            name: name.into(),
+            driver: String::new(),
+            api: String::new(),
+            kind: DeviceKind::Unknown,
+            limits,
+            memory: None,
+            l2: None,
+            multiprocessors: None,
+            compute_capability: None,
+            warp: 32,
+            f16: false,
+            cooperative: Vec::new(),
+            clock: Clock::None,
+        }
+    }
+
     /// Whether it is a processor that imitates a GPU.
     pub fn is_software(&self) -> bool {
         self.kind == DeviceKind::Software
@@ -361,6 +382,11 @@ pub trait Backend: Sized + MaybeSend + MaybeSync + 'static {
 
     /// What is known of a compiled kernel.
     fn inspect(&self, kernel: &Self::Kernel) -> Result<KernelInfo>;
+
+    /// Whether two buffers are the same memory: a launch must not read what it writes elsewhere.
+    fn is_same(&self, a: &Self::Buffer, b: &Self::Buffer) -> bool {
+        std::ptr::eq(a, b)
+    }
 
     /// Clocks and power now.
     fn telemetry(&self) -> Telemetry {

@@ -115,7 +115,16 @@ fn counts(rows: &[Row], own: &[Rung]) -> Counts {
 
 fn problem_of_row(op: &dyn Op, row: &Row) -> Option<Problem> {
     let dims: Vec<u64> = row.dims.iter().map(|(_, value)| *value).collect();
-    let problem = Problem::new(row.element.parse::<Element>().ok()?, dims).with_batch(row.batch);
+    // The types of a row read `f32`, `f32 as tf32` or `f16 to f32`.
+    let words: Vec<&str> = row.element.split(' ').collect();
+    let mut problem = Problem::new(words.first()?.parse::<Element>().ok()?, dims).with_batch(row.batch);
+    for pair in words[1..].chunks(2) {
+        match *pair {
+            ["as", precision] => problem = problem.with_precision(precision.parse().ok()?),
+            ["to", element] => problem = problem.with_output(element.parse().ok()?),
+            _ => return None,
+        }
+    }
     match &row.layout {
         None => Some(problem),
         Some(word) => super::selectors::with_layout(op, problem, word).ok(),

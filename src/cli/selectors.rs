@@ -5,7 +5,7 @@ use clap::Args;
 use gpu_ladder::backend::Select;
 use gpu_ladder::op::Op;
 use gpu_ladder::report::Row;
-use gpu_ladder::{Element, Error, Layout, Problem, Result};
+use gpu_ladder::{Element, Error, Layout, Precision, Problem, Result};
 
 /// The most problems of one call: a range that gives more is a slip.
 const MOST_PROBLEMS: usize = 10_000;
@@ -61,6 +61,12 @@ pub struct ProblemArguments {
     /// Which operands of a product are stored transposed: NN, NT, TN, TT; several by commas.
     #[arg(long, value_delimiter = ',')]
     layout: Vec<String>,
+    /// What a product makes of f32 elements: full, tf32, split-f16 or split-bf16; several by commas.
+    #[arg(long, value_delimiter = ',')]
+    precision: Vec<String>,
+    /// The type of the result, where it is not that of the operands.
+    #[arg(long)]
+    result: Option<String>,
     /// Elements from one row to the next, of every operand (default: no gaps).
     #[arg(long)]
     ld: Option<u64>,
@@ -120,23 +126,41 @@ impl ProblemArguments {
         };
         for element in elements? {
             for dims in &all_dims {
-                let mut problem = Problem::new(element, dims.clone()).with_batch(self.batch);
-                if self.ld.is_some() {
-                    let pitched = Layout { leading_dimension: self.ld, ..Layout::default() };
-                    let operands = op.shapes(&problem)?.0.len() + 1;
-                    problem = (0..operands).fold(problem, |problem, index| problem.with_layout(index, pitched));
-                }
-                match self.layout.as_slice() {
-                    [] => problems.push(problem),
-                    layouts => {
-                        for word in layouts {
-                            problems.push(with_layout(op, problem.clone(), word)?);
-                        }
-                    }
-                }
+                let problem = self.laid_out(op, Problem::new(element, dims.clone()).with_batch(self.batch))?;
+                problems.append(&mut self.variants(op, problem)?);
             }
         }
         Ok(problems)
+    }
+
+    /// A problem in every layout and precision that was asked for.
+    fn variants(&self, op: &dyn Op, problem: Problem) -> Result<Vec<Problem>> {
+        let mut problems = vec![problem];
+        if !self.layout.is_empty() {
+            let layouts = self.layout.iter().map(|word| with_layout(op, problems[0].clone(), word));
+            problems = layouts.collect::<Result<_>>()?;
+        }
+        if !self.precision.is_empty() {
+            let precisions: Vec<Precision> = self.precision.iter().map(|word| word.parse()).collect::<Result<_>>()?;
+            let with = |problem: &Problem| {
+                precisions.iter().map(|precision| problem.clone().with_precision(*precision)).collect::<Vec<_>>()
+            };
+            problems = problems.iter().flat_map(with).collect();
+        }
+        Ok(problems)
+    }
+
+    /// A problem with the result type and the leading dimension that were asked for.
+    fn laid_out(&self, op: &dyn Op, mut problem: Problem) -> Result<Problem> {
+        if let Some(word) = &self.result {
+            problem = problem.with_output(word.parse()?);
+        }
+        if self.ld.is_some() {
+            let pitched = Layout { leading_dimension: self.ld, ..Layout::default() };
+            let operands = op.shapes(&problem)?.0.len() + 1;
+            problem = (0..operands).fold(problem, |problem, index| problem.with_layout(index, pitched));
+        }
+        Ok(problem)
     }
 
     /// Dimensions given by name, with their place in the op.

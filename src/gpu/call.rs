@@ -1,8 +1,8 @@
 //! A call: compiled kernels with the buffers they work on, to be run once or often.
 
-use super::Shared;
-use super::matrix::Place;
+use super::matrix::{MatrixView, MatrixViewMut, Place};
 use super::pool::Block;
+use super::{Gpu, Shared};
 use crate::backend::{Any, Backend, Launch};
 use crate::error::{Error, Result};
 use crate::op::Op;
@@ -18,6 +18,63 @@ use std::sync::Arc;
 pub struct Call<'a, B: Backend = Any> {
     shared: Arc<Shared<B>>,
     steps: Vec<Step<'a, B>>,
+}
+
+impl<B: Backend> Gpu<B> {
+    /// Any op on given matrices, ready to be run: one of this crate or the program's own, by `rung` or,
+    /// for `None`, by the best. The problem's layouts come from the matrices.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where a matrix is not what the op's shapes say; those of the op and the rung.
+    pub async fn op_call_async<'a>(
+        &self,
+        op: &'static dyn Op,
+        problem: &Problem,
+        inputs: &[MatrixView<'a, B>],
+        output: impl Into<MatrixViewMut<'a, B>>,
+        rung: Option<&Rung>,
+    ) -> Result<Call<'a, B>> {
+        let output = output.into();
+        let mut operands: Vec<Operand<'a, B>> = inputs.iter().map(|view| (view.block, view.place)).collect();
+        operands.push((output.block, output.place));
+        let laid = operands
+            .iter()
+            .enumerate()
+            .fold(problem.clone(), |problem, (index, (_, place))| problem.with_layout(index, place.layout()));
+        let (shapes, result) = op.check(&laid)?;
+        if shapes.len() != inputs.len() {
+            return Err(Error::shape(op.name(), format!("{} inputs given, it takes {}", inputs.len(), shapes.len())));
+        }
+        let elements = inputs.iter().map(|_| problem.element).chain([op.output_element(problem)]);
+        for ((shape, element), (_, place)) in shapes.iter().chain([&result]).zip(elements).zip(&operands) {
+            let found = (place.element, place.batch, place.stored_rows, place.stored_cols);
+            let wanted = (element, shape.batch, shape.rows, shape.cols);
+            if found != wanted {
+                return Err(Error::shape(op.name(), format!("a matrix stored as {found:?}, it takes {wanted:?}")));
+            }
+        }
+        let mut call = Call::new(&self.shared);
+        if !result.is_empty() {
+            call.add(op, problem.clone(), &operands, rung).await?;
+        }
+        Ok(call)
+    }
+
+    /// The same for threads that wait.
+    ///
+    /// # Errors
+    /// As [`op_call_async`](Self::op_call_async).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn op_call<'a>(
+        &self,
+        op: &'static dyn Op,
+        problem: &Problem,
+        inputs: &[MatrixView<'a, B>],
+        output: impl Into<MatrixViewMut<'a, B>>,
+        rung: Option<&Rung>,
+    ) -> Result<Call<'a, B>> {
+        super::wait(self.op_call_async(op, problem, inputs, output, rung))
+    }
 }
 
 /// One rung on its buffers.
@@ -63,7 +120,8 @@ impl<'a, B: Backend> Call<'a, B> {
             starts.push((block.buffer(), start));
         }
         let Some(output) = starts.pop() else { return Err(Error::shape(op.name(), "no operands given")) };
-        if starts.iter().any(|(buffer, _)| std::ptr::eq(*buffer, output.0)) {
+        let backend = self.shared.session.backend();
+        if starts.iter().any(|(buffer, _)| backend.is_same(buffer, output.0)) {
             return Err(Error::shape(op.name(), "an input lies in the same buffer as the output"));
         }
         let plan = self.shared.plan(op, &problem, rung).await?;

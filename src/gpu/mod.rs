@@ -33,6 +33,7 @@ mod on_cuda;
 mod on_wgpu;
 mod plans;
 mod pool;
+mod raw;
 mod transfer;
 mod transpose;
 mod tune;
@@ -45,6 +46,7 @@ pub use matrix::{Matrix, MatrixView, MatrixViewMut};
 #[cfg(feature = "cuda")]
 pub use on_cuda::{Lent, LentToRead};
 pub use pool::Memory;
+pub use raw::{Raw, RawBinding, RawPass, raw};
 pub use tune::{Candidate, Tuned};
 
 use crate::backend::{Any, Backend, Device, Select};

@@ -1,8 +1,8 @@
 //! Which rung to take, and the compiled plans that are kept: a call of the same shape as an earlier
 //! one is a look-up.
 
-use super::Shared;
 use super::tune::Choice;
+use super::{Gpu, Shared};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::op::{self, Op};
@@ -64,6 +64,27 @@ impl<B: Backend> Plans<B> {
     /// Forgets everything, after the choice may have changed.
     pub(super) fn clear(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl<B: Backend> Gpu<B> {
+    /// The rung, as `op/rung`, that is taken for a problem: the one that tuning found, or else the one
+    /// that measurements made with this crate favour.
+    ///
+    /// # Errors
+    /// Those of the call itself.
+    pub async fn chosen_async(&self, op: &'static dyn Op, problem: &Problem) -> Result<String> {
+        self.usable()?;
+        Ok(self.shared.plan(op, problem, None).await?.label.clone())
+    }
+
+    /// The same for threads that wait.
+    ///
+    /// # Errors
+    /// As [`chosen_async`](Self::chosen_async).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn chosen(&self, op: &'static dyn Op, problem: &Problem) -> Result<String> {
+        super::wait(self.chosen_async(op, problem))
     }
 }
 

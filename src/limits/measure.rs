@@ -7,6 +7,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::op::{Copy, Matmul, MultiplyAdd, Op, SharedRead};
 use crate::problem::Problem;
+use crate::rung::Rung;
 use crate::session::{Inputs, Session, Verdict, Verified};
 use crate::timing::{Samples, Timing};
 
@@ -27,11 +28,11 @@ impl Sizes {
             return Sizes { copies: vec![64 << 10, 1 << 20, 16 << 20], elements: 1 << 14, side: 256 };
         }
         // From what every cache holds to what none does, within what the device has.
-        let most = device.memory.map_or(1 << 30, |memory| memory / 8).min(device.limits.buffer).min(2 << 30);
+        let most = device.memory.map_or(1 << 30, |memory| memory / 8).min(device.limits.buffer).min(1 << 30);
         let copies = (0..).map(|i| (1u64 << 20) << (2 * i)).take_while(|bytes| *bytes <= most).chain([most]);
         let mut copies: Vec<u64> = copies.collect();
         copies.dedup();
-        Sizes { copies, elements: 1 << 24, side: 8192 }
+        Sizes { copies, elements: 1 << 23, side: 4096 }
     }
 }
 
@@ -84,15 +85,13 @@ pub async fn measure(session: &Session<Any>, timing: &Timing, progress: &mut dyn
         let bytes = 4.0 * SharedRead.work(&problem).flops;
         ceilings.push(best.ceiling(Kind::Shared, None, None, bytes));
     }
-    for element in [Element::F16, Element::Bf16] {
-        if !Matmul.elements().contains(&element) || device.is_software() {
-            continue;
-        }
-        progress(&format!("products of {element}"));
-        let problem = Problem::new(element, [sizes.side; 3]);
-        if let Some(best) = best(session, &Matmul, &problem, timing).await? {
+    let problem = Problem::new(Element::F16, [sizes.side; 3]);
+    // The ladder of matrix units is long, and its choice for this problem is measured already.
+    if let Some(chosen) = Matmul.select(&device, &problem).filter(|_| Matmul.check(&problem).is_ok()) {
+        progress("products of f16");
+        if let Some(best) = best_of(session, &Matmul, std::slice::from_ref(chosen), &problem, timing).await? {
             let flops = Matmul.work(&problem).flops;
-            ceilings.push(best.ceiling(Kind::Tensor, Some(element), None, flops));
+            ceilings.push(best.ceiling(Kind::Tensor, Some(problem.element), None, flops));
         }
     }
     Ok(Ceilings {
@@ -129,15 +128,26 @@ impl Best {
     }
 }
 
-/// The fastest verified rung for a problem; `None` where none can run here.
+/// The fastest verified rung of a ladder for a problem; `None` where none can run here.
 async fn best(session: &Session<Any>, op: &'static dyn Op, problem: &Problem, timing: &Timing) -> Result<Option<Best>> {
+    best_of(session, op, op.ladder(), problem, timing).await
+}
+
+/// The same among some rungs.
+async fn best_of(
+    session: &Session<Any>,
+    op: &'static dyn Op,
+    rungs: &[Rung],
+    problem: &Problem,
+    timing: &Timing,
+) -> Result<Option<Best>> {
     let stage = match session.stage(op, problem, Inputs::Seeded(1)).await {
         Ok(stage) => stage,
         Err(Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut proofs: Vec<Verified<Any>> = Vec::new();
-    for rung in op.ladder() {
+    for rung in rungs {
         let prepared = match session.prepare(&stage, rung).await {
             Ok(prepared) => prepared,
             Err(Error::Limit { .. } | Error::Unsupported { .. } | Error::OutOfMemory { .. }) => continue,

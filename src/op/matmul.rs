@@ -1,6 +1,7 @@
 //! `matmul`: C = alpha op(A) op(B) + beta C, row-major, the main ladder of arithmetic.
 
 mod error_bound;
+mod ladder_cooperative;
 mod ladder_f32;
 mod ladder_tensor;
 mod reference;
@@ -45,8 +46,10 @@ pub(crate) struct Params {
 }
 
 /// f32 by multiply-adds, then everything on matrix units.
-static LADDER: LazyLock<Vec<Rung>> =
-    LazyLock::new(|| ladder_f32::rungs().into_iter().chain(ladder_tensor::rungs()).collect());
+static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+    let parts = [ladder_f32::rungs(), ladder_tensor::rungs(), ladder_cooperative::rungs()];
+    parts.into_iter().flatten().collect()
+});
 
 /// Bytes of the widest access.
 const VECTOR_BYTES: u64 = 16;

@@ -10,7 +10,7 @@ use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
 use std::sync::{Arc, LazyLock};
 
-/// Applies `x * FACTOR + SUMMAND` to each of `len` elements, [`ROUNDS`] times.
+/// Applies `x * factor + summand` to each of `len` elements, 1024 times.
 pub struct MultiplyAdd;
 
 /// Multiply-adds of one element.

@@ -10,10 +10,10 @@ use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
 use std::sync::{Arc, LazyLock};
 
-/// Sums [`STEPS`] words around each word's ring of its block.
+/// Sums 1040 words around each word's ring of its block.
 pub struct SharedRead;
 
-/// Words that are added for each word of the output; no multiple of [`RING`], so that the place matters.
+/// Words that are added for each word of the output; no multiple of `RING`, so that the place matters.
 const STEPS: u32 = 1040;
 /// Vectors of a block's tile, and words of a vector.
 const RING: usize = 256;

@@ -3,7 +3,7 @@
 //!
 //! The samples of one run say how well that run's median is known; they cannot say how much another
 //! run of the same build would differ (clocks, memory layout, neighbours). Where a side has several
-//! runs, that spread is taken from them; where it has one, [`allowance`] stands in for it.
+//! runs, that spread is taken from them; where it has few, an allowance by the kind of clock stands in for it.
 
 use super::Row;
 use crate::error::{Error, Result};

@@ -18,7 +18,7 @@ fn is_special(path: &Path) -> bool {
     path.exists() && !path.is_file()
 }
 
-/// Refuses a path that [`write`] could not write, before any work is done for it.
+/// Refuses a path that [`write()`] could not write, before any work is done for it.
 ///
 /// # Errors
 /// [`Error::File`].

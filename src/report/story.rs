@@ -2,6 +2,7 @@
 //! what each step changed, whether a difference is real, and what is suspicious about the times.
 
 use super::Row;
+use super::axis::short;
 use super::table::significant;
 use crate::limits::{Ceilings, data_sheet};
 use crate::words::{self, Language, Said};
@@ -43,6 +44,13 @@ impl Background {
         let measured = self.ceilings.iter().find(|c| c.device == row.device && c.backend == row.backend);
         let sheet = || (row.element == "f32").then(|| data_sheet(&row.device).map(|sheet| sheet.f32_flops))?;
         measured.and_then(|c| c.flops(&row.element)).or_else(sheet)
+    }
+
+    /// The idea of a row's rung, in its ladder's words; empty where no ladder has it.
+    fn idea(&self, row: &Row) -> String {
+        let op = crate::op::find(&row.op).ok();
+        let rung = op.and_then(|op| op.ladder().iter().find(|rung| rung.id() == row.rung));
+        rung.map_or_else(|| row.idea.clone(), |rung| words::idea(&row.op, rung, self.language))
     }
 
     /// Operations per byte that went through memory, as the simulator counted them.
@@ -187,7 +195,9 @@ impl Background {
     pub fn bound(&self, row: &Row) -> Option<String> {
         let counted = self.counts.get(&format!("{}/{}", row.op, row.rung));
         let peak = self.peak(row);
-        let sheet = data_sheet(&row.device);
+        // A device that nobody described is judged like the machine that was simulated for it.
+        let machine = counted.map(|counted| counted.machine.name.to_uppercase());
+        let sheet = data_sheet(&row.device).or_else(|| data_sheet(&machine?));
         let arithmetic = is_arithmetic(row);
         let measured = Measured {
             share_of_copy: row.share_of_copy.filter(|_| !arithmetic),
@@ -238,7 +248,18 @@ fn changes(before: &Counted, after: &Counted) -> Vec<Said> {
     compare(&words::CHANGED_CONFLICTS, a.shared().conflict_degree(), b.shared().conflict_degree(), 1);
     let same_problem = before.problem == after.problem;
     let moved = |c: &crate::sim::Counters| same_problem.then_some(c.global().moved_bytes as f64);
-    compare(&words::CHANGED_MOVED, moved(a), moved(b), 0);
+    if let (Some(old), Some(new)) = (moved(a), moved(b))
+        && (new / old - 1.0).abs() >= WORTH_A_WORD
+        && said.len() < MOST
+    {
+        said.push(words::CHANGED_MOVED.with([short(old), short(new)]));
+    }
+    let mut compare = |phrase: &'static words::Phrase, old: Option<f64>, new: Option<f64>, digits: usize| {
+        let (Some(old), Some(new)) = (old, new) else { return };
+        if (new / old - 1.0).abs() >= WORTH_A_WORD && said.len() < MOST {
+            said.push(phrase.with([format!("{old:.digits$}"), format!("{new:.digits$}")]));
+        }
+    };
     let instructions = |c: &crate::sim::Counters| same_problem.then_some(c.instructions as f64);
     compare(&words::CHANGED_INSTRUCTIONS, instructions(a), instructions(b), 0);
     compare(&words::CHANGED_LANES, a.lanes_per_instruction(), b.lanes_per_instruction(), 1);
@@ -281,11 +302,14 @@ pub fn rungs(rows: &[Row], background: &Background) -> Vec<(String, String)> {
         }
         #[cfg(feature = "sim")]
         parts.extend(background.bound(row));
-        if parts.is_empty() {
+        let idea = background.idea(row);
+        if parts.is_empty() && idea.is_empty() {
             continue;
         }
         let separator = if background.language == Language::Chinese { "；" } else { "; " };
-        sentences.push((row.rung.clone(), parts.join(separator)));
+        let sentence = [idea, parts.join(separator)].into_iter().filter(|part| !part.is_empty());
+        let space = if background.language == Language::Chinese { "" } else { " " };
+        sentences.push((row.rung.clone(), sentence.collect::<Vec<_>>().join(space)));
     }
     sentences
 }

@@ -87,12 +87,18 @@ pub(super) fn markdown(rows: &[Row]) -> String {
 fn problem_table(rows: &[Row], style: TableStyle) -> String {
     let mut text = heading(rows);
     let mut notes: Vec<String> = Vec::new();
-    let (counted, timed): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.backend == "sim");
+    // A rung that is nowhere has no line, only a reason.
+    let here = |rung: &str| rows.iter().any(|r| r.rung == rung && r.cell.verdict() != "absent");
+    let (present, absent): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| here(&row.rung));
+    let (counted, timed): (Vec<&Row>, Vec<&Row>) = present.into_iter().partition(|row| row.backend == "sim");
     if !timed.is_empty() {
         text.push_str(&times(&timed, style, &mut notes));
     }
     if !counted.is_empty() {
         text.push_str(&counters(&counted, style, &mut notes));
+    }
+    if !absent.is_empty() {
+        text.push_str(&format!("absent: {}\n", nowhere(&absent, &mut notes)));
     }
     for (index, note) in notes.iter().enumerate() {
         text.push_str(&format!("[{}] {note}\n", index + 1));
@@ -129,6 +135,20 @@ fn times(rows: &[&Row], style: TableStyle, notes: &mut Vec<String>) -> String {
     });
     let lines = lines.collect();
     grid(style, header, lines)
+}
+
+/// Rungs that no backend has, each with its notes.
+fn nowhere(rows: &[&Row], notes: &mut Vec<String>) -> String {
+    let mut rungs: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows {
+        let mark = note(row, notes);
+        match rungs.iter_mut().find(|(rung, _)| *rung == row.rung) {
+            Some((_, marks)) if marks.contains(&mark) => {}
+            Some((_, marks)) => marks.push(mark),
+            None => rungs.push((&row.rung, vec![mark])),
+        }
+    }
+    rungs.iter().map(|(rung, marks)| format!("{rung}{}", marks.concat())).collect::<Vec<_>>().join(", ")
 }
 
 /// A column: its head and what it says of a row.
@@ -220,13 +240,18 @@ lanes: active threads of a warp per instruction, 32 at best; warps/SM: resident 
 /// The verdict, with a note where it has a reason.
 fn verdict(row: &Row, notes: &mut Vec<String>) -> String {
     let mark = if row.selected == Some(true) { " *" } else { "" };
-    let word = format!("{}{mark}", row.cell.verdict());
-    let Some(reason) = row.cell.reason() else { return word };
+    let word = if row.has_no_samples() { "no valid samples" } else { row.cell.verdict() };
+    format!("{word}{mark}{}", note(row, notes))
+}
+
+/// The number of the note with a row's reason, if it has one.
+fn note(row: &Row, notes: &mut Vec<String>) -> String {
+    let Some(reason) = row.cell.reason() else { return String::new() };
     let index = notes.iter().position(|n| n == reason).unwrap_or_else(|| {
         notes.push(reason.to_string());
         notes.len() - 1
     });
-    format!("{word} [{}]", index + 1)
+    format!(" [{}]", index + 1)
 }
 
 /// A rate with three significant digits or all its whole ones.

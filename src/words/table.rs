@@ -53,7 +53,7 @@ phrases! {
     FEW_BLOCKS = "{0} blocks for {1} multiprocessors", "{1} 个多处理器只有 {0} 个线程块";
     NOTHING_TO_DO = "most of the device has nothing to do", "设备的大部分无事可做";
     SMALLER_TILES = "Use smaller tiles, or split the long dimension over blocks and add up in a second pass", "使用更小的分块，或把长的维度分给多个线程块，第二遍再相加";
-    NOTHING_FOUND = "neither wasted accesses nor conflicts nor idle lanes: latency or the order of instructions bounds it", "没有多余的访存、冲突或空闲线程：受延迟或指令次序所限";
+    NOTHING_FOUND = "no waste is counted: latency or the order of instructions bounds it", "计数中没有浪费：受延迟或指令次序所限";
     REUSE_LOW = "waiting for memory", "在等待内存";
     FEW_OPERATIONS = "it does {0} operations for each byte it loads, and {1} would be needed to keep the arithmetic busy", "每载入一个字节只做 {0} 次运算，而要让运算单元忙碌需要 {1} 次";
     MORE_REUSE = "Reuse what is loaded: larger tiles in shared memory, more results per thread in registers", "重复使用已载入的数据：更大的共享内存分块，每个线程在寄存器中算更多结果";
@@ -89,13 +89,11 @@ phrases! {
     OF_COPY = "{0} % of the best copy of the same bytes", "为复制同样字节的最好成绩的 {0} %";
     OF_SHEET = "{0} % of the data sheet's {1}", "为数据手册 {1} 的 {0} %";
     OF_MEASURED = "{0} % of the measured {1}", "为实测上限 {1} 的 {0} %";
-    FIRST_RUNG = "the first rung", "第一级";
     STEP_FASTER = "{0}x as fast as {1} ({2} to {3})", "是 {1} 的 {0} 倍（{2} 至 {3}）";
     STEP_SLOWER = "SLOWER, {0}x as fast as {1} ({2} to {3})", "变慢：是 {1} 的 {0} 倍（{2} 至 {3}）";
     STEP_SAME = "no real difference from {1}: {0}x ({2} to {3})", "与 {1} 没有真正的差别：{0} 倍（{2} 至 {3}）";
     CHANGED = "counted: {0}", "计数：{0}";
     BOUND_BY = "{0} ({1})", "{0}（{1}）";
-    NEXT = "Next, {0}: {1}", "下一级 {0}：{1}";
     CHANGED_SECTORS_LOAD = "sectors/load {0} -> {1}", "每次载入扇区 {0} -> {1}";
     CHANGED_SECTORS_STORE = "sectors/store {0} -> {1}", "每次存储扇区 {0} -> {1}";
     CHANGED_CONFLICTS = "bank conflicts {0} -> {1}", "存储体冲突 {0} -> {1}";
@@ -116,7 +114,6 @@ phrases! {
 
     // The page.
     TITLE = "GPU ladder report", "GPU 阶梯报告";
-    LADDER = "Ladder", "阶梯";
     ROOFLINE = "Roofline", "屋顶线";
     SIZES = "Time against size", "时间与规模";
     LINES = "What each line did", "每一行做了什么";
@@ -132,7 +129,6 @@ phrases! {
     INTENSITY = "operations per byte of memory traffic", "每字节访存的运算数";
     BYTES_MOVED = "bytes that must move", "必须搬运的字节";
     COPY_CEILING = "best copy", "最快复制";
-    SHEET_CEILING = "data sheet", "数据手册";
     LINE_HEAD = "instructions of warps, active lanes, sectors per global request, wavefronts per shared request", "线程束指令数、活动线程、每次全局请求的扇区数、每次共享请求的波前数";
     COUNTED_AT = "counted by the simulator for {0} on {1}", "由模拟器统计：{0}，{1}";
     PRINTED_BY = "Printed by gpu-ladder {0}. One file: it loads nothing.", "由 gpu-ladder {0} 生成。单个文件，不加载任何外部内容。";

@@ -20,6 +20,22 @@ enum Owner {
     Program { _context: Arc<CudaContext>, _stream: Arc<CudaStream> },
 }
 
+/// The driver's functions that allocate and free in a stream's order.
+#[derive(Clone, Copy)]
+pub(super) struct Pools {
+    pub(super) alloc: unsafe extern "C" fn(*mut sys::CUdeviceptr, usize, sys::CUstream) -> Code,
+    pub(super) free: unsafe extern "C" fn(sys::CUdeviceptr, sys::CUstream) -> Code,
+}
+
+impl Pools {
+    fn of(driver: &Driver, device: sys::CUdevice) -> Option<Self> {
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        let supported = super::devices::attribute(driver, device, attribute).is_ok_and(|value| value != 0);
+        let (alloc, free) = driver.mem_alloc_async.zip(driver.mem_free_async)?;
+        supported.then_some(Pools { alloc, free })
+    }
+}
+
 /// A context, its stream and what is reused within it.
 pub(super) struct Context {
     pub(super) driver: &'static Driver,
@@ -27,6 +43,8 @@ pub(super) struct Context {
     pub(super) stream: sys::CUstream,
     raw: sys::CUcontext,
     owner: Owner,
+    /// Allocation in the stream's order, where driver and device have it.
+    pub(super) pools: Option<Pools>,
     /// Why nothing works any more, once that is so.
     lost: OnceLock<String>,
     /// How often work was queued, counted after queueing it.
@@ -114,6 +132,7 @@ impl Context {
         owner: Owner,
     ) -> Self {
         Context {
+            pools: Pools::of(driver, device),
             driver,
             device,
             stream,

@@ -103,6 +103,8 @@ driver_table! {
             *mut c_void, c_uint, c_uint, *mut c_void, *const u64, *const u64, *const c_uint, *const c_uint,
             c_uint, c_uint, c_uint, c_uint
         );
+        mem_alloc_async: "cuMemAllocAsync"(*mut sys::CUdeviceptr, usize, sys::CUstream);
+        mem_free_async: "cuMemFreeAsync"(sys::CUdeviceptr, sys::CUstream);
         func_get_param_info: "cuFuncGetParamInfo"(sys::CUfunction, usize, *mut usize, *mut usize);
     }
 }

@@ -17,7 +17,8 @@ const MAX_COPIERS: usize = 8;
 
 /// Device memory.
 ///
-/// Dropping it waits for the stream, frees the memory and never panics, whatever state the device is in.
+/// Dropping it frees the memory once the stream is done with it, and never panics, whatever state the
+/// device is in.
 pub struct CudaBuffer {
     pub(super) context: Arc<Context>,
     pointer: sys::CUdeviceptr,
@@ -33,7 +34,7 @@ impl std::fmt::Debug for CudaBuffer {
 
 impl CudaBuffer {
     /// The device address of its first byte, for other users of the same context. It stays valid as
-    /// long as the buffer.
+    /// long as the buffer; other streams wait for this one before they use it.
     pub fn pointer(&self) -> u64 {
         self.pointer
     }
@@ -48,7 +49,13 @@ impl CudaBuffer {
         self.len == 0
     }
 
-    /// `bytes` of new memory.
+    /// Whether some byte belongs to both.
+    pub(super) fn overlaps(&self, other: &CudaBuffer) -> bool {
+        let end = |buffer: &CudaBuffer| buffer.pointer.saturating_add(buffer.len);
+        self.pointer < end(other) && other.pointer < end(self)
+    }
+
+    /// `bytes` of new memory, in the stream's order where the driver has memory pools.
     pub(super) fn allocate(context: &Arc<Context>, bytes: u64) -> Result<Self> {
         let len = bytes.max(1).checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         let out_of_memory = |free| Error::OutOfMemory { needed: bytes, free };
@@ -60,9 +67,13 @@ impl CudaBuffer {
         }
         let size = usize::try_from(len).map_err(|_| out_of_memory(None))?;
         let mut pointer: sys::CUdeviceptr = 0;
-        let entered = context.enter()?;
-        // SAFETY: the context is current; the out-pointer is a local.
-        let code = unsafe { (context.driver.mem_alloc)(&mut pointer, size) };
+        let entered = context.enter_to_work()?;
+        let code = match context.pools {
+            // SAFETY: the context is current and the stream its own; the out-pointer is a local.
+            Some(pools) => unsafe { (pools.alloc)(&mut pointer, size, context.stream) },
+            // SAFETY: the context is current; the out-pointer is a local.
+            None => unsafe { (context.driver.mem_alloc)(&mut pointer, size) },
+        };
         drop(entered);
         if code == OUT_OF_MEMORY {
             return Err(out_of_memory(context.memory().map(|(free, _)| free)));
@@ -98,7 +109,16 @@ impl CudaBuffer {
 
 impl Drop for CudaBuffer {
     fn drop(&mut self) {
-        if self.owned {
+        if !self.owned {
+            return;
+        }
+        if let Some(pools) = self.context.pools {
+            // Freed in the stream's order, behind all work on it: nothing has to be waited for.
+            if let Ok(_entered) = self.context.enter_to_work() {
+                // SAFETY: allocated by `alloc` of the same pools on this stream, and given up here.
+                unsafe { (pools.free)(self.pointer, self.context.stream) };
+            }
+        } else {
             self.context.release(|driver| {
                 // SAFETY: allocated in `allocate`, given up here, and the stream is idle.
                 unsafe { (driver.mem_free)(self.pointer) };

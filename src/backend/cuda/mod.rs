@@ -163,6 +163,10 @@ impl Backend for Cuda {
         kernel::inspect(&self.context, kernel)
     }
 
+    fn is_same(&self, a: &CudaBuffer, b: &CudaBuffer) -> bool {
+        a.overlaps(b)
+    }
+
     fn telemetry(&self) -> Telemetry {
         self.board.as_ref().map(telemetry::read).unwrap_or_default()
     }

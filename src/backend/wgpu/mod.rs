@@ -53,6 +53,9 @@ impl Buffer {
     }
 }
 
+/// What a shader with cooperative matrices says.
+const COOPERATIVE: &str = "enable wgpu_cooperative_matrix;";
+
 /// A compiled compute pipeline, or a call of the encoder.
 pub struct Kernel(Code);
 
@@ -162,11 +165,19 @@ impl Wgpu {
             wgpu::ShaderModuleDescriptor { label: Some(&program.label), source: wgpu::ShaderSource::Wgsl(text.into()) };
         let lean = program.trusted && !self.browser_checks;
         let module = if lean {
-            let checks =
-                wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
+            let checks = wgpu::ShaderRuntimeChecks {
+                force_loop_bounding: false,
+                bounds_checks: !text.contains(COOPERATIVE),
+                ..wgpu::ShaderRuntimeChecks::checked()
+            };
             // SAFETY: `trusted` is only set for this crate's own shaders, whose loops all end (the
             // simulator runs every one in the tests), or by a caller of the unsafe
-            // `Rung::with_trusted_wgsl`, who vouched for it. Bounds checks stay on.
+            // `Rung::with_trusted_wgsl`, who vouched for it. Bounds checks stay on, except where
+            // the injected ones would hide from the driver how workgroup memory is laid out: the
+            // shaders with cooperative matrices. Their indices into workgroup memory depend on
+            // constants and the thread's number alone, those into storage are clamped to the
+            // operand's last element or guarded by the shape, and the simulator, which reports
+            // every index out of range, runs all of them in the tests.
             unsafe { self.device.create_shader_module_trusted(descriptor, checks) }
         } else {
             self.device.create_shader_module(descriptor)
@@ -381,6 +392,10 @@ impl Backend for Wgpu {
     fn inspect(&self, _kernel: &Kernel) -> Result<KernelInfo> {
         // WebGPU tells nothing about a compiled pipeline.
         Ok(KernelInfo::default())
+    }
+
+    fn is_same(&self, a: &Buffer, b: &Buffer) -> bool {
+        a.buffer == b.buffer
     }
 
     fn telemetry(&self) -> Telemetry {

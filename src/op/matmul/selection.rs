@@ -115,6 +115,22 @@ pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung
 mod tests {
     use super::*;
 
+    #[cfg(feature = "sim")]
+    #[test]
+    fn a_small_device_gets_a_rung_that_fits() {
+        use crate::backend::{Backend, Select, sim::Sim};
+        const SHARED: u32 = 16 << 10;
+        let sim = pollster::block_on(Sim::open(&Select::default())).expect("the simulator opens anywhere");
+        let mut device = sim.device().clone();
+        device.limits.shared_static = SHARED;
+        device.limits.threads_per_block = 256;
+        for dims in [[512, 512, 512], [8192, 8192, 8192], [512, 512, 8192], [16, 4096, 4096], [4096, 4096, 2]] {
+            let rung = select(&device, &Problem::new(Element::F32, dims)).expect("there is always one");
+            assert!(rung.static_shared(Language::Wgsl, 4) <= SHARED.into(), "{}", rung.id());
+            assert!(rung.tuned(Language::Wgsl, 4).passes[0].block.iter().product::<u32>() <= 256, "{}", rung.id());
+        }
+    }
+
     #[test]
     fn every_word_of_the_table_is_a_rung() {
         for word in TABLE.iter().map(|choice| choice.rung).chain(OTHERWISE.iter().copied()) {

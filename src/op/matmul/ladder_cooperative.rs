@@ -1,0 +1,147 @@
+//! The ladder of products on matrix units in WGSL: cooperative matrices of f16 with sums in f32.
+
+use super::ladder_f32::transposes;
+use crate::backend::Cooperative;
+use crate::element::Element;
+use crate::rung::{Accepts, Alias, Grid, Need, Pass, Rung, Switch, rung};
+
+/// What NVIDIA and AMD adapters list, and what Apple's do.
+const SIXTEEN: Cooperative = Cooperative::square(16, Element::F16, Element::F32);
+const EIGHT: Cooperative = Cooperative::square(8, Element::F16, Element::F32);
+
+/// What a rung that computes on its operands as they lie takes.
+const TEACHING: Accepts = Accepts { leading_dimension: true, scaling: true, ..Accepts::PACKED };
+
+pub(super) fn rungs() -> Vec<Rung> {
+    vec![
+        from_storage("16", 64, SIXTEEN),
+        from_storage("8", 32, EIGHT),
+        staged(
+            rung!("matmul", "cooperative_staged", no cuda "tensor_core is CUDA's first rung on matrix units", block [128, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
+                idea: "The operands of 128 x 128 results are fetched into workgroup memory once, for four subgroups.".into(),
+                because: "Each element is read twice from workgroup memory where eight subgroups read it through the caches.".into(),
+                accepts: TEACHING,
+            }),
+        ),
+        staged(
+            rung!("matmul", "cooperative_prefetched", no cuda "ldmatrix_pipelined is CUDA's", block [128, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
+                idea: "The next tiles are fetched into registers before the present ones are multiplied.".into(),
+                because: "Part of the latency of memory passes during the products.".into(),
+                accepts: TEACHING,
+            }),
+        ),
+        raster(),
+        words(),
+        ahead(),
+    ]
+}
+
+/// What WGSL has of the 16-bit types, and which of them c is.
+fn types(rung: Rung) -> Rung {
+    let half = Need { language: None, fact: "BF16".into(), value: 0, because: "WGSL has no bf16".into() };
+    let output = Alias { name: "Output".into(), switch: "OUTPUT_F32".into(), value: 0, text: "f16".into() };
+    Rung {
+        element_sizes: (&[2]).into(),
+        wgsl_element_sizes: (&[2]).into(),
+        needs: rung.needs.iter().cloned().chain([half]).collect(),
+        switches: [Switch::new("OUTPUT_F32", &[1, 0][..])].into_iter().chain(rung.switches.iter().cloned()).collect(),
+        aliases: rung.aliases.iter().cloned().chain([output]).collect(),
+        ..rung
+    }
+}
+
+/// Matrices of another side than the text's 16.
+fn other_side(name: &'static str, text: &'static str) -> Alias {
+    Alias { name: name.into(), switch: "SIDE".into(), value: EIGHT.m, text: text.into() }
+}
+
+fn from_storage(side: &'static str, part: u32, shape: Cooperative) -> Rung {
+    let mut rung = types(
+        rung!("matmul", "cooperative", no cuda "tensor_core is CUDA's first rung on matrix units", block [32, 1, 1], Grid::Fixed { blocks: 0 }, {
+            variant: side.into(),
+            idea: "A subgroup holds small matrices together, and one operation multiplies two of them.".into(),
+            because: "Matrix units do the work of hundreds of multiply-adds at a time, on half the bytes.".into(),
+            accepts: TEACHING,
+            constants: vec![("PART", part)].into(),
+            // An edge that fragments reach over goes through workgroup memory, and so does c.
+            shared_elements: 2 * part * shape.k + 2 * shape.m * shape.n,
+            cooperative: Some(shape),
+        }),
+    );
+    rung.passes = vec![Pass::new([32, 1, 1], Grid::Tiles { x: part, y: part })].into();
+    rung.switches.to_mut().push(Switch::new("ALIGNED", &[1, 0][..]).asking("VECTOR_ALL"));
+    rung.switches.to_mut().push(Switch::new("SIDE", if shape == EIGHT { &[8][..] } else { &[16] }));
+    rung.aliases.to_mut().extend([
+        other_side("Fragment_a", "coop_mat8x8<f16, A>"),
+        other_side("Fragment_b", "coop_mat8x8<f16, B>"),
+        other_side("Sums", "coop_mat8x8<f32, C>"),
+    ]);
+    rung
+}
+
+/// Operands in chunks, where their rows start at multiples of 16 bytes.
+fn chunks(rung: Rung, input: &'static str) -> Rung {
+    let elements = |(name, switch, text): (&'static str, &'static str, &'static str)| Alias {
+        name: name.into(),
+        switch: switch.into(),
+        value: 0,
+        text: text.into(),
+    };
+    let words =
+        [("Chunk_a", "VECTOR_A", input), ("Chunk_b", "VECTOR_B", input), ("Chunk_c", "VECTOR_C", "array<Output, 4>")];
+    // One switch for all of them: a problem with one aligned operand is rare, and every setting is a kernel.
+    let vectors = Switch::new("VECTOR_A", &[1, 0][..]).with(&["VECTOR_B", "VECTOR_C"]).asking("VECTOR_ALL");
+    types(Rung {
+        aliases: words.map(elements).to_vec().into(),
+        switches: rung.switches.iter().cloned().chain([vectors]).collect(),
+        cooperative: Some(SIXTEEN),
+        ..rung
+    })
+}
+
+fn staged(rung: Rung) -> Rung {
+    // Two tiles of 32 steps of k and 4 halves of padding on either side, and a fragment of f32 for each subgroup.
+    Rung { shared_elements: 2 * 32 * (128 + 8) + 4 * 2 * 16 * 20, ..chunks(rung, "array<f16, 4>") }
+}
+
+fn raster() -> Rung {
+    staged(
+        rung!("matmul", "cooperative_raster", no cuda "persistent is CUDA's", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
+            idea: "Tiles are walked eight rows at a time; every layout, offset and batch.".into(),
+            because: "Blocks that run together ask for fewer different rows and columns, which L2 then holds.".into(),
+            accepts: Accepts::ALL,
+            constants: vec![("GROUP", 8)].into(),
+            switches: transposes().into(),
+        }),
+    )
+}
+
+/// Halves of a tile that runs along k, the larger form: its lines have 8 of padding.
+const fn along(lines: u32, block_k: u32) -> u32 {
+    lines * (block_k + 8)
+}
+
+fn words() -> Rung {
+    let rung = rung!("matmul", "cooperative_words", no cuda "CUDA's rungs load 16 bytes from the first one on", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
+        idea: "Operands are read and tiles written 16 bytes at a time, in the order in which they lie.".into(),
+        because: "Half as many requests, and nothing is turned in registers: matrix loads read either order.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("GROUP", 8)].into(),
+        switches: transposes().into(),
+        // And a fragment of f32 for each subgroup.
+        shared_elements: along(128, 32) + along(128, 32) + 4 * 2 * 16 * 16,
+    });
+    chunks(rung, "array<u32, 4>")
+}
+
+fn ahead() -> Rung {
+    let rung = rung!("matmul", "cooperative_ahead", no cuda "persistent overlaps more", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
+        idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
+        because: "The tensor cores need not wait for workgroup memory after each barrier, and four steps on their way cover the latency of L2.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("GROUP", 8)].into(),
+        switches: transposes().into(),
+        shared_elements: 2 * (along(128, 16) + along(256, 16)) + 8 * 2 * 16 * 20,
+    });
+    chunks(rung, "array<u32, 4>")
+}
