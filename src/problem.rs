@@ -29,7 +29,8 @@ pub enum Precision {
     Tf32,
     /// f32 elements are two TF32 (3xTF32): 22 significant bits, three products.
     SplitTf32,
-    /// f32 elements are two f16, scaled by a power of two per operand: 22 significant bits, three products.
+    /// f32 elements are two f16, scaled by a power of two per operand: 22 significant bits, three
+    /// products. Elements below 2^-17 of the operand's largest one keep fewer; none may reach 2^75.
     SplitF16,
     /// f32 elements are three bf16: 24 significant bits, six products.
     SplitBf16,

@@ -46,8 +46,8 @@ impl Bound {
         precision == Precision::SplitF16
     }
 
-    /// For a problem whose largest elements' product is `largest`, where [that counts](Self::asks_for_largest).
-    pub(super) fn new(problem: &Problem, largest: f64) -> Self {
+    /// For a problem whose operands' largest elements are `largest`, where [that counts](Self::asks_for_largest).
+    pub(super) fn new(problem: &Problem, largest: [f64; 2]) -> Self {
         let terms = problem.dim(2) + 3;
         let count = terms as f64;
         // Twice the unit: an addition that cuts loses up to a whole step.
@@ -65,10 +65,12 @@ impl Bound {
             // Two TF32 leave 2^-22 of an element; the product of both second parts is left out.
             (Precision::SplitTf32, _) => (3.1 * f64::exp2(-22.0) + sums(3.0), count * LEAST_NORMAL),
             // Two f16 leave 2^-22 of an element and 2^-39 of the largest one, to which the scale fits
-            // them; the product of both second parts is left out.
+            // them, as long as that is a power of two up to 2^60; the product of both second parts is left out.
             (Precision::SplitF16, _) => {
                 let parts = 3.1 * f64::exp2(-22.0);
-                let small = f64::from(problem.alpha).abs() * 2.1 * f64::exp2(-39.0) * largest;
+                let [a, b] = largest;
+                let left = |largest: f64| (largest * f64::exp2(-39.0)).max(f64::exp2(-85.0));
+                let small = f64::from(problem.alpha).abs() * 1.05 * (left(a) * b + left(b) * a);
                 (parts + sums(3.0), count * (small + LEAST_NORMAL))
             }
             // Three bf16 leave 2^-24; the products of parts 1 and 2 are left out.
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     fn relative(element: Element, precision: Precision, k: u64) -> f64 {
-        Bound::new(&Problem::new(element, [1, 1, k]).with_precision(precision), 1.0).relative
+        Bound::new(&Problem::new(element, [1, 1, k]).with_precision(precision), [1.0; 2]).relative
     }
 
     #[test]
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_short_output_is_rounded_once_more() {
-        let bound = Bound::new(&Problem::new(Element::F16, [1, 1, 8]), 0.0);
+        let bound = Bound::new(&Problem::new(Element::F16, [1, 1, 8]), [0.0; 2]);
         assert_eq!(bound.rounded(1.0, 0.0, Element::F32), 0.0);
         assert!(bound.rounded(1.0, 0.0, Element::F16) >= f64::exp2(-11.0));
     }

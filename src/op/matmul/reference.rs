@@ -58,7 +58,7 @@ pub(super) fn expected(op: &Matmul, problem: &Problem, inputs: &[Arc<Vec<u8>>]) 
     let (alpha, beta) = (f64::from(problem.alpha), f64::from(problem.beta));
     let old = inputs.get(2).map(|bytes| Operand { bytes, shape: c, element: output });
     let old_term = |matrix, row, col| old.as_ref().map_or(0.0, |c| beta * c.at(matrix, row, col));
-    let largest = if Bound::asks_for_largest(problem.precision) { a.largest() * b.largest() } else { 0.0 };
+    let largest = if Bound::asks_for_largest(problem.precision) { [a.largest(), b.largest()] } else { [0.0; 2] };
     let bound = Bound::new(problem, largest);
     let entry = |matrix, row, col| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
