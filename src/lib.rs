@@ -68,6 +68,8 @@
 
 pub mod advise;
 pub mod backend;
+#[cfg(all(feature = "report", feature = "sim"))]
+pub mod claims;
 pub mod climb;
 #[cfg(feature = "sim")]
 pub mod counted;

@@ -4,6 +4,7 @@ pub mod terminal;
 
 mod advise;
 mod check;
+mod claims;
 mod compare;
 mod completions;
 mod explain;
@@ -71,6 +72,12 @@ const VERBS: &[Verb] = &[
             "compare before.json after.json",
             "compare --baseline main-1.json,main-2.json mine-1.json mine-2.json --threshold 3",
         ]
+    ),
+    verb!(
+        "claims",
+        "Test what widely read texts claim about GPUs on this device",
+        claims::claims(ClaimsArguments),
+        ["claims", "claims A1 B3 --backend wgpu", "claims --format json",]
     ),
     verb!(
         "explain",

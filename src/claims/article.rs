@@ -1,0 +1,517 @@
+//! Claims of a practical article, from the architecture to the transpose.
+
+use super::figure::{counted, ns};
+use super::judge::{CUBE, both, max, min};
+use super::{Claim, Figure, Judgement, Test, Verdict, What, at_least, at_most, beside, between, met};
+use crate::element::Element;
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "A1",
+        claim: "divergent halves of a warp run one after the other",
+        gpu: "?",
+        predicate: "parity branch with two equal long sides / uniform branch >= 1.7",
+        test: Test::Measured {
+            figures: &[
+                ns("branch", "branched", &[1 << 24, 256, 0], &[1 << 14, 32, 0]),
+                ns("branch", "branched", &[1 << 24, 256, 4], &[1 << 14, 32, 4]),
+                ns("branch", "branched", &[1 << 24, 256, 5], &[1 << 14, 32, 5]),
+            ],
+            judge: |v| at_least(2.0 * v[0] / (v[1] + v[2]), 1.7),
+        },
+        because: "A warp has one stream of instructions, so it walks both sides, each with half of its lanes.",
+    },
+    Claim {
+        id: "A2",
+        claim: "branching on thread/32 instead of thread%2 removes the cost",
+        gpu: "?",
+        predicate: "<= 1.05 of uniform",
+        test: Test::Measured {
+            figures: &[
+                ns("branch", "branched", &[1 << 24, 256, 1], &[1 << 14, 32, 1]),
+                ns("branch", "branched", &[1 << 24, 256, 4], &[1 << 14, 32, 4]),
+                ns("branch", "branched", &[1 << 24, 256, 5], &[1 << 14, 32, 5]),
+            ],
+            judge: |v| at_most(2.0 * v[0] / (v[1] + v[2]), 1.05),
+        },
+        because: "Each warp then walks one side only; which side differs from warp to warp, and that is free.",
+    },
+    Claim {
+        id: "A3",
+        claim: "short branches become predicated and cost little",
+        gpu: "?",
+        predicate: "short if/else / straight code <= 1.2; SASS shows predicates",
+        test: Test::Measured {
+            figures: &[
+                ns("branch", "branched", &[1 << 24, 1, 0], &[1 << 14, 1, 0]),
+                ns("branch", "branched", &[1 << 24, 1, 4], &[1 << 14, 1, 4]),
+            ],
+            judge: |v| at_most(v[0] / v[1], 1.2),
+        },
+        because: "Sides of one or two instructions hide behind the memory traffic whether they are predicated or not.",
+    },
+    Claim {
+        id: "A4",
+        claim: "vector add, block 128 to 1024: occupancy 50 to 100 %, gain under 5 %",
+        gpu: "?",
+        predicate: "best/worst over block sizes >= 128 below 1.05, and the stated occupancies recomputed",
+        test: Test::Measured {
+            figures: &[
+                ns("occupancy", "block@128", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@256", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@512", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@1024", &[1 << 26], &[1 << 16]),
+                Figure::new(What::ResidentWarps, "occupancy", "block@128", &[1 << 20], &[1 << 16]),
+                Figure::new(What::ResidentWarps, "occupancy", "block@1024", &[1 << 20], &[1 << 16]),
+            ],
+            judge: |v| Judgement {
+                figure: format!(
+                    "{:.2}; resident warps {} with 128 threads, {} with 1024",
+                    max(&v[..4]) / min(&v[..4]),
+                    v[4],
+                    v[5]
+                ),
+                ..at_most(max(&v[..4]) / min(&v[..4]), 1.05)
+            },
+        },
+        because: "A streaming kernel needs enough bytes in flight, which all these sizes give; where 128-thread blocks fill every place, the stated 50 % belongs to a device with half as many block slots.",
+    },
+    Claim {
+        id: "A5",
+        claim: "tiled matmul: occupancy 25 to 50 % through tiling, nearly 2x",
+        gpu: "?",
+        predicate: "same kernel at 25 and 50 % by shared-memory ballast: ratio >= 1.7",
+        test: Test::Measured {
+            figures: &[
+                ns("matmul", "tiled@16", &[4096, 4096, 4096], &[128, 128, 128]).with_ballast(100 << 10),
+                ns("matmul", "tiled@16", &[4096, 4096, 4096], &[128, 128, 128]).with_ballast(50 << 10),
+            ],
+            judge: |v| at_least(v[0] / v[1], 1.7),
+        },
+        because: "Ballast halves the resident warps and changes nothing else; how much that costs depends on how much latency the warps had to hide.",
+    },
+    Claim {
+        id: "A6",
+        claim: "a warp reading 32 consecutive floats moves 4 sectors of 32 bytes",
+        gpu: "all",
+        predicate: "sectors/request = 4",
+        test: Test::Measured {
+            figures: &[counted(What::LoadSectors, "copy", "scalar", &[1 << 14])],
+            judge: |v| between(v[0], 4.0, 4.0),
+        },
+        because: "32 lanes of 4 bytes are 128 bytes, four sectors.",
+    },
+    Claim {
+        id: "A7",
+        claim: "stride 2 wastes half: bandwidth halves",
+        gpu: "all",
+        predicate: "useful bytes/moved = 0.5; rate 0.45-0.55 of unit stride",
+        test: Test::Measured {
+            figures: &[
+                counted(What::Efficiency, "copy", "strided@2", &[1 << 14]),
+                ns("copy", "scalar", &[1 << 26], &[1 << 20]),
+                ns("copy", "strided@2", &[1 << 26], &[1 << 20]),
+            ],
+            judge: |v| both(&[between(v[0], 0.49, 0.51), between(v[1] / v[2], 0.45, 0.55)]),
+        },
+        because: "Every sector comes for half of its words; writes of half sectors also have to be merged.",
+    },
+    Claim {
+        id: "A8",
+        claim: "column-order code on row-major data gets 20-30 % of bandwidth",
+        gpu: "?",
+        predicate: "useful rate / copy in [0.2, 0.3]",
+        test: Test::Measured {
+            figures: &[
+                ns("transpose", "naive", &[8192, 8192], &[512, 512]),
+                ns("copy", "vectorized@4", &[1 << 26], &[1 << 18]),
+            ],
+            judge: |v| between(v[1] / v[0], 0.2, 0.3),
+        },
+        because: "Neighbouring lanes write a row apart; how much of each sector survives in the cache until its neighbours come decides the rest.",
+    },
+    Claim {
+        id: "A9",
+        claim: "float4 copy is 25 % faster than scalar copy (1.5 against 1.2 TB/s)",
+        gpu: "A100",
+        predicate: "ratio >= 1.15",
+        test: Test::Measured {
+            figures: &[
+                ns("copy", "scalar", &[1 << 26], &[1 << 20]),
+                ns("copy", "vectorized@1", &[1 << 26], &[1 << 20]),
+            ],
+            judge: |v| at_least(v[0] / v[1], 1.15),
+        },
+        because: "Both keep enough bytes in flight for the memory to be the limit, or the wider one needs fewer warps for it.",
+    },
+    Claim {
+        id: "A10",
+        claim: "float4 needs 16-byte alignment; allocations are 256-byte aligned",
+        gpu: "all",
+        predicate: "doc + the offset case refused or slower",
+        test: Test::Settled { verdict: Verdict::Holds, figure: "CUDA C++ Programming Guide, device memory accesses" },
+        because: "A 16-byte access to another address is an error; our vectorised rungs refuse such operands and say so.",
+    },
+    Claim {
+        id: "A11",
+        claim: "naive matmul reads 2N³ values, intensity 0.5; tiles cut reads to 2N³/TILE",
+        gpu: "all",
+        predicate: "counted global loads equal the formula",
+        test: Test::Measured {
+            figures: &[
+                counted(What::Loads, "matmul", "naive", &[64, 64, 64]),
+                counted(What::Loads, "matmul", "tiled@16", &[64, 64, 64]),
+            ],
+            judge: |v| both(&[between(v[0] / CUBE, 1.0, 1.0), between(v[1] / (CUBE / 16.0), 1.0, 1.0)]),
+        },
+        because: "The counts are exact; the intensity is 2N³ operations over 8N³ bytes, 0.25 per byte (0.5 per pair of values).",
+    },
+    Claim {
+        id: "A12",
+        claim: "1024³: naive 2.5 ms, tile 16 0.8 ms, tile 32 0.5 ms",
+        gpu: "?",
+        predicate: "ratios 3.1 and 5.0 within 30% (the times mean 0.86, 2.7, 4.3 TFLOP/s: compare C12)",
+        test: Test::Measured {
+            figures: &[
+                ns("matmul", "naive", &[1024, 1024, 1024], &[128, 128, 128]),
+                ns("matmul", "tiled@16", &[1024, 1024, 1024], &[128, 128, 128]),
+                ns("matmul", "tiled@32", &[1024, 1024, 1024], &[128, 128, 128]),
+            ],
+            judge: |v| both(&[between(v[0] / v[1], 2.17, 4.03), between(v[0] / v[2], 3.5, 6.5)]),
+        },
+        because: "Caches already give the naive kernel most of the reuse that tiles make explicit.",
+    },
+    Claim {
+        id: "A13",
+        claim: "larger tiles give less and less because shared memory lowers occupancy",
+        gpu: "?",
+        predicate: "sweep; name the true limiter",
+        test: Test::Measured {
+            figures: &[
+                ns("matmul", "tiled@16", &[4096, 4096, 4096], &[128, 128, 128]),
+                ns("matmul", "tiled@32", &[4096, 4096, 4096], &[128, 128, 128]),
+                Figure::new(What::ResidentWarps, "matmul", "tiled@32", &[1024, 1024, 1024], &[64, 64, 64]),
+            ],
+            judge: |v| {
+                beside(
+                    Verdict::Fails,
+                    v[0] / v[1],
+                    format!("tile 32 over 16: {:.2}; resident warps {}", v[0] / v[1], v[2]),
+                )
+            },
+        },
+        because: "A tile of 32 takes 8 KiB of 100 or more, which limits nothing; its 1024 threads are the limit, two blocks to a multiprocessor that wait at every barrier.",
+    },
+    Claim {
+        id: "A14",
+        claim: "in the tiled matmul `As[ty][k]` conflicts 32-way; padding cures it",
+        gpu: "?",
+        predicate: "conflicts counted with and without padding (lanes share ty: is it a broadcast?)",
+        test: Test::Measured {
+            figures: &[counted(What::ConflictDegree, "matmul", "tiled@32", &[64, 64, 64])],
+            judge: |v| met(v[0], v[0] >= 2.0, format!("{:.2} turns per needed one", v[0])),
+        },
+        because: "All lanes of a warp have the same ty and read the same word, which is broadcast; there is nothing to cure.",
+    },
+    Claim {
+        id: "A15",
+        claim: "column reads of a 32x32 float tile conflict 32-way; 33 columns cure it",
+        gpu: "all",
+        predicate: "wavefronts/request 32 against 1",
+        test: Test::Measured {
+            figures: &[
+                counted(What::Wavefronts, "shared", "strided@32", &[256, 2]),
+                counted(What::Wavefronts, "shared", "padded", &[256, 2]),
+            ],
+            judge: |v| both(&[between(v[0], 32.0, 32.0), between(v[1], 1.0, 1.0)]),
+        },
+        because: "Words 32 apart lie on one bank, words 33 apart on 32.",
+    },
+    Claim {
+        id: "A16",
+        claim: "padding gave about 3x shared throughput in an image convolution",
+        gpu: "?",
+        predicate: "padded/unpadded >= 2.5",
+        test: Test::Measured {
+            figures: &[
+                ns("convolve", "tiled", &[4096, 4096], &[256, 256]),
+                ns("convolve", "padded", &[4096, 4096], &[256, 256]),
+            ],
+            judge: |v| at_least(v[0] / v[1], 2.5),
+        },
+        because: "A filter reads rows, so a block of 16 columns conflicts twofold at most, and arithmetic hides part of that.",
+    },
+    Claim {
+        id: "A17",
+        claim: "sorting particles by state gave +40 %",
+        gpu: "?",
+        predicate: "sorted/unsorted >= 1.4 on the stated example kernel",
+        test: Test::Measured {
+            figures: &[
+                ns("branch", "branched", &[1 << 24, 256, 2], &[1 << 14, 32, 2]),
+                ns("branch", "branched", &[1 << 24, 256, 3], &[1 << 14, 32, 3]),
+            ],
+            judge: |v| at_least(v[0] / v[1], 1.4),
+        },
+        because: "Random states make every warp walk both sides; sorted ones leave one mixed warp in all. The sort itself is not in this figure.",
+    },
+    Claim {
+        id: "A18",
+        claim: "sparse rows by warp reduce divergence",
+        gpu: "?",
+        predicate: "warp-per-row / thread-per-row time on three patterns",
+        test: Test::Measured {
+            figures: &[
+                ns("spmv", "thread_per_row", &[1 << 20, 1 << 20, 27 << 20, 0], &[1 << 12, 1 << 12, 27 << 12, 0]),
+                ns("spmv", "warp_per_row", &[1 << 20, 1 << 20, 27 << 20, 0], &[1 << 12, 1 << 12, 27 << 12, 0]),
+                ns("spmv", "thread_per_row", &[1 << 21, 1 << 21, 1 << 24, 1], &[1 << 13, 1 << 13, 1 << 16, 1]),
+                ns("spmv", "warp_per_row", &[1 << 21, 1 << 21, 1 << 24, 1], &[1 << 13, 1 << 13, 1 << 16, 1]),
+                ns("spmv", "thread_per_row", &[1 << 20, 1 << 20, 1 << 24, 2], &[1 << 12, 1 << 12, 1 << 16, 2]),
+                ns("spmv", "warp_per_row", &[1 << 20, 1 << 20, 1 << 24, 2], &[1 << 12, 1 << 12, 1 << 16, 2]),
+            ],
+            judge: |v| Judgement {
+                figure: format!(
+                    "thread / warp: band {:.2}, scattered {:.2}, skewed {:.2}",
+                    v[0] / v[1],
+                    v[2] / v[3],
+                    v[4] / v[5]
+                ),
+                ..at_least(min(&[v[0] / v[1], v[2] / v[3], v[4] / v[5]]), 1.0)
+            },
+        },
+        because: "What a warp per row gains is coalescing first and even loads second, most where a few rows are long.",
+    },
+    Claim {
+        id: "A19",
+        claim: "naive transpose 1024²: 1.8 ms and just under 200 GB/s",
+        gpu: "A100",
+        predicate: "the two figures against each other (8.4 MB in 1.8 ms is 4.7 GB/s)",
+        test: Test::Settled { verdict: Verdict::Fails, figure: "8.4 MB / 1.8 ms = 4.7 GB/s" },
+        because: "The time and the bandwidth differ by a factor of 40: one of them is not of this kernel.",
+    },
+    Claim {
+        id: "A20",
+        claim: "tiled, 1024²: about 0.3 ms, over 1 TB/s, nearly 6x",
+        gpu: "A100",
+        predicate: "same; and the ratio on our device",
+        test: Test::Measured {
+            figures: &[
+                ns("transpose", "naive", &[1024, 1024], &[512, 512]),
+                ns("transpose", "tiled_padded@32", &[1024, 1024], &[512, 512]),
+            ],
+            judge: |v| {
+                beside(Verdict::Fails, v[0] / v[1], format!("8.4 MB / 0.3 ms = 28 GB/s; ratio here {:.2}", v[0] / v[1]))
+            },
+        },
+        because: "Again the time and the bandwidth exclude each other.",
+    },
+    Claim {
+        id: "A21",
+        claim: "4096²: naive 28.5, tile 16 6.2, tile 32 4.8, tile+float4 4.1 ms = 1 : 4.6 : 5.9 : 7.0",
+        gpu: "A100",
+        predicate: "each ratio within 30 %; the table's own GB/s against bytes/time",
+        test: Test::Measured {
+            figures: &[
+                ns("transpose", "naive", &[4096, 4096], &[512, 512]),
+                ns("transpose", "tiled_padded@16", &[4096, 4096], &[512, 512]),
+                ns("transpose", "tiled_padded@32", &[4096, 4096], &[512, 512]),
+                ns("transpose", "register_blocked", &[4096, 4096], &[512, 512]),
+            ],
+            judge: |v| {
+                both(&[between(v[0] / v[1], 3.2, 6.0), between(v[0] / v[2], 4.1, 7.7), between(v[0] / v[3], 4.9, 9.1)])
+            },
+        },
+        because: "134 MB in 28.5 ms would be 4.7 GB/s; larger caches also give the naive kernel back much of what it wastes.",
+    },
+    Claim {
+        id: "A22",
+        claim: "a 1024-thread block limits an SM of 2048 threads to 2 blocks",
+        gpu: "A100",
+        predicate: "occupancy arithmetic",
+        test: Test::Settled { verdict: Verdict::Holds, figure: "2048 / 1024 = 2" },
+        because: "Places for threads are one of the limits of residency.",
+    },
+    Claim {
+        id: "A23",
+        claim: "tile 32 slightly better than 16 on A100, the other way on older parts",
+        gpu: "A100",
+        predicate: "ratio on our devices",
+        test: Test::Measured {
+            figures: &[
+                ns("transpose", "tiled_padded@16", &[4096, 4096], &[512, 512]),
+                ns("transpose", "tiled_padded@32", &[4096, 4096], &[512, 512]),
+            ],
+            judge: |v| beside(Verdict::Depends, v[0] / v[1], format!("tile 16 over 32: {:.2}", v[0] / v[1])),
+        },
+        because: "Rows of 16 words are half a line but whole sectors, and small blocks wait less at their barrier: the device decides.",
+    },
+    Claim {
+        id: "A24",
+        claim: "pitched rows help even without shared memory",
+        gpu: "?",
+        predicate: "naive with ld = 2^k against 2^k + 32",
+        test: Test::Measured {
+            figures: &[
+                ns("transpose", "naive", &[4096, 4096], &[512, 512]),
+                ns("transpose", "naive", &[4096, 4096], &[512, 512]).padded(32),
+            ],
+            judge: |v| at_least(v[0] / v[1], 1.02),
+        },
+        because: "Rows a power of two apart meet in the same sets and channels; a hashed address, as newer parts have, does not care.",
+    },
+    Claim {
+        id: "A25",
+        claim: "near 100 % memory and low SM throughput means memory-bound, and the reverse",
+        gpu: "all",
+        predicate: "classification of our rungs by counters agrees with the roofline",
+        test: Test::Measured {
+            figures: &[
+                ns("copy", "vectorized@4", &[1 << 26], &[1 << 20]),
+                ns("transpose", "register_blocked", &[8192, 8192], &[1024, 1024]),
+            ],
+            judge: |v| {
+                met(
+                    v[0] / v[1],
+                    v[0] / v[1] > 0.8,
+                    format!("register_blocked transpose at {:.2} of the copy's rate", v[0] / v[1]),
+                )
+            },
+        },
+        because: "A kernel without arithmetic that moves bytes as fast as a copy is bound by memory, and its roofline (0 operations per byte) says the same.",
+    },
+    Claim {
+        id: "A26",
+        claim: "use fused multiply-add rather than separate multiply and add",
+        gpu: "all",
+        predicate: "ratio of the two (contraction off)",
+        test: Test::Settled { verdict: Verdict::Holds, figure: "2 operations per instruction" },
+        because: "One instruction does both and rounds once; compilers contract by themselves (`-fmad=true` is nvcc's default), so it rarely has to be written.",
+    },
+    Claim {
+        id: "A27",
+        claim: "FP16 tensor rate over 8x FP32; mixed-precision matmul 3-4x FP32 in practice",
+        gpu: "A100",
+        predicate: "our best f16 / best f32 at 4096",
+        test: Test::Measured {
+            figures: &[
+                ns("matmul", "", &[4096, 4096, 4096], &[128, 128, 128]),
+                ns("matmul", "", &[4096, 4096, 4096], &[128, 128, 128]).of(Element::F16),
+            ],
+            judge: |v| at_least(v[0] / v[1], 3.0),
+        },
+        because: "Tensor cores multiply f16 an order of magnitude faster than the f32 units; feeding them is the rest of the story.",
+    },
+    Claim {
+        id: "A28",
+        claim: "tensor cores need a special layout (WMMA)",
+        gpu: "?",
+        predicate: "doc + which layouts our kernels take",
+        test: Test::Settled { verdict: Verdict::Fails, figure: "PTX ISA, matrix multiply-accumulate" },
+        because: "Registers of a warp hold fragments in a fixed order, which the load instructions make from row-major or column-major memory: our kernels take all four layouts.",
+    },
+    Claim {
+        id: "A29",
+        claim: "half-precision rounding accumulates; f32 accumulation or Kahan keeps it",
+        gpu: "all",
+        predicate: "error table, K to 65,536",
+        test: Test::Measured {
+            figures: &[
+                Figure::new(What::SumError, "reduce", "one_pass", &[1 << 24], &[1 << 16]),
+                Figure::new(What::SumError, "reduce", "two_pass", &[1 << 24], &[1 << 16]),
+                Figure::new(What::SumError, "reduce", "compensated", &[1 << 24], &[1 << 16]),
+            ],
+            judge: |v| {
+                met(
+                    v[2],
+                    v[2] <= 1.0 && v[2] <= v[0],
+                    format!(
+                        "error of an f32 sum in u Σ|x|: one chain {:.3}, tree {:.3}, compensated {:.3}",
+                        v[0], v[1], v[2]
+                    ),
+                )
+            },
+        },
+        because: "The error of a sum grows with its longest chain of roundings, whatever the format; a tree shortens the chain, and compensation keeps what was rounded away.",
+    },
+    Claim {
+        id: "A30",
+        claim: "100 small kernels: 8 ms to 5 ms with a graph",
+        gpu: "?",
+        predicate: "stream / graph time >= 1.6",
+        test: Test::Later,
+        because: "Launches and graphs have no rungs yet.",
+    },
+    Claim {
+        id: "A31",
+        claim: "dynamic parallelism costs more per launch than a host launch",
+        gpu: "?",
+        predicate: "device launch / host launch > 1",
+        test: Test::Later,
+        because: "Launches from the device have no rungs yet.",
+    },
+    Claim {
+        id: "A32",
+        claim: "copy in its own stream: total is the longer of the two, not the sum",
+        gpu: "all",
+        predicate: "overlapped / max(copy, compute) <= 1.15",
+        test: Test::Later,
+        because: "Streams have no rungs yet.",
+    },
+    Claim {
+        id: "A33",
+        claim: "NVLink an order of magnitude over PCIe; P2P far under local memory",
+        gpu: "?",
+        predicate: "peer rate / host-link rate; peer / local",
+        test: Test::Later,
+        because: "Several devices have no rungs yet.",
+    },
+    Claim {
+        id: "A34",
+        claim: "blocks above 256 threads rarely pay",
+        gpu: "?",
+        predicate: "per-rung block sweep",
+        test: Test::Measured {
+            figures: &[
+                ns("occupancy", "block@64", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@128", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@256", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@512", &[1 << 26], &[1 << 16]),
+                ns("occupancy", "block@1024", &[1 << 26], &[1 << 16]),
+            ],
+            judge: |v| at_least(min(&v[3..]) / min(&v[..3]), 0.98),
+        },
+        because: "A larger block gives a streaming kernel nothing that several smaller ones do not.",
+    },
+    Claim {
+        id: "A35",
+        claim: "a missing barrier fails only sometimes",
+        gpu: "all",
+        predicate: "race found by tool; wrong results in k of n runs",
+        test: Test::Measured {
+            figures: &[
+                counted(What::Hazards, "double_buffer", "barrier_missing", &[4096]),
+                Figure::new(What::WrongRuns, "double_buffer", "barrier_missing", &[1 << 20], &[4096]),
+            ],
+            judge: |v| {
+                met(v[0], v[0] > 0.0 && v[1] < 100.0, format!("hazards found {}; wrong in {} of 100 runs", v[0], v[1]))
+            },
+        },
+        because: "What a race does depends on the schedule; the simulator's race check finds it in one run.",
+    },
+    Claim {
+        id: "A36",
+        claim: "allocation inside the loop is very slow; allocate once or pool",
+        gpu: "all",
+        predicate: "per-iteration time malloc+free / pooled / once",
+        test: Test::Later,
+        because: "Allocation has no rungs yet.",
+    },
+    Claim {
+        id: "A37",
+        claim: "debug builds (-G) say nothing about speed",
+        gpu: "all",
+        predicate: "-G / -O3 time ratio",
+        test: Test::Settled { verdict: Verdict::Holds, figure: "nvcc documentation, --device-debug" },
+        because: "`-G` turns off all optimisation of device code.",
+    },
+];

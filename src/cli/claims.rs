@@ -1,0 +1,91 @@
+//! `claims`: what texts say about GPUs, tested on this one.
+
+use super::selectors::DeviceArguments;
+use super::terminal::print;
+use clap::Args;
+use gpu_ladder::backend::{Any, BACKENDS, Select};
+use gpu_ladder::claims::{Claim, Lab, Report, claims as all, levels, page, read, resident, settle};
+use gpu_ladder::{Error, Result};
+use std::path::PathBuf;
+
+/// The flags of `claims`.
+#[derive(Args)]
+pub struct ClaimsArguments {
+    /// Only these, by id: A1 B3 ... (default: all, and the tables of levels and residency).
+    ids: Vec<String>,
+    #[command(flatten)]
+    device: DeviceArguments,
+    /// table, markdown or json.
+    #[arg(long, default_value = "table")]
+    format: String,
+    /// Print kept runs (`--format json`) instead of measuring.
+    #[arg(long)]
+    kept: Vec<PathBuf>,
+}
+
+/// Settles the claims and prints them.
+pub fn claims(arguments: &ClaimsArguments) -> Result<bool> {
+    let reports = if arguments.kept.is_empty() { vec![measured(arguments)?] } else { kept(&arguments.kept)? };
+    let text = match arguments.format.as_str() {
+        "table" => reports.iter().map(Report::text).collect(),
+        "json" => reports.iter().map(Report::json).collect(),
+        "markdown" => page(&reports),
+        other => {
+            return Err(Error::Unknown {
+                kind: "format",
+                word: other.into(),
+                known: ["table", "markdown", "json"].map(String::from).to_vec(),
+            });
+        }
+    };
+    print(&text);
+    Ok(true)
+}
+
+fn kept(paths: &[PathBuf]) -> Result<Vec<Report>> {
+    let report = |path: &PathBuf| {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| Error::Option {
+            option: "--kept",
+            value: name.clone(),
+            problem: error.to_string(),
+        })?;
+        read(&name, &text)
+    };
+    paths.iter().map(report).collect()
+}
+
+fn measured(arguments: &ClaimsArguments) -> Result<Report> {
+    let chosen: Vec<&Claim> =
+        all().filter(|claim| arguments.ids.is_empty() || arguments.ids.iter().any(|id| id == claim.id)).collect();
+    if let Some(id) = arguments.ids.iter().find(|id| !all().any(|claim| claim.id == **id)) {
+        let known = all().map(|claim| claim.id.to_string()).collect();
+        return Err(Error::Unknown { kind: "claim", word: id.clone(), known });
+    }
+    let select = arguments.device.select();
+    pollster::block_on(async {
+        let lab = open(&arguments.device.backend, &select).await?;
+        let mut progress = |step: &str| tracing::info!("{step}");
+        let findings = settle(&lab, &chosen, &mut progress).await?;
+        if !arguments.ids.is_empty() {
+            return Ok(Report::new(&lab, findings, Vec::new(), Vec::new()));
+        }
+        let (levels, resident) = (levels(&lab, &mut progress).await?, resident(&lab, &mut progress).await?);
+        Ok(Report::new(&lab, findings, levels, resident))
+    })
+}
+
+/// The device that was asked for, or the first that opens.
+async fn open(asked: &[String], select: &Select) -> Result<Lab> {
+    if let [name, ..] = asked {
+        return Lab::open(name, select).await;
+    }
+    let mut last = None;
+    for (name, _) in BACKENDS.iter().filter(|(_, built)| *built) {
+        match Any::open_named(name, select).await {
+            Ok(_) => return Lab::open(name, select).await,
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| gpu_ladder::backend::not_built("wgpu")))
+}
