@@ -51,6 +51,8 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
         _ => "async_store",
     });
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
+    // In WGSL, where the rungs before have no twin.
+    names.push("cooperative_words");
     names
 }
 
