@@ -53,7 +53,7 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
     });
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
     // In WGSL, where the rungs before have no twin.
-    names.push("cooperative_words");
+    names.extend(["cooperative_ahead", "cooperative_words"]);
     names
 }
 
