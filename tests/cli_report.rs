@@ -112,6 +112,14 @@ fn a_picture_is_well_formed_and_text_in_it_is_text() {
 }
 
 #[test]
+fn the_picture_of_the_readmes_is_printed_from_the_kept_run() {
+    let (code, out, err) = run(&["report", &kept(), "--shape", "8192x8192", "--format", "svg"]);
+    assert_eq!(code, 0, "{err}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results/h200-transpose.svg");
+    assert!(std::fs::read_to_string(path).expect("the picture") == out, "print it again");
+}
+
+#[test]
 fn a_page_speaks_chinese() {
     let (code, out, _) = run(&["report", &kept(), "--shape", "8192x8192", "--format", "html", "--lang", "zh"]);
     assert_eq!(code, 0);

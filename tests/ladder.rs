@@ -3,7 +3,7 @@
 
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Device, Select};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::rung::{Accepts, Promise, Rung};
+use gpu_ladder::rung::{Accepts, Language, Promise, Rung};
 use gpu_ladder::{Element, Error, Inputs, Layout, Precision, Problem, Session, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -63,6 +63,9 @@ fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
     const SIMULATED: u64 = 200_000;
     /// And operations.
     const SIMULATED_FLOPS: f64 = 8e6;
+    /// And of kernels that compute whole tiles of cooperative matrices; one larger case is enough.
+    const COOPERATIVE_FLOPS: f64 = 2e5;
+    const COOPERATIVE_CASE: &str = "129x131x133";
     let backend = session.device().backend;
     let mut trials = Vec::new();
     for op in op::OPS {
@@ -74,6 +77,8 @@ fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
                 let work = op.work(&case.problem);
                 let too_long =
                     backend == "sim" && (work.bytes > (SIMULATED * 8) as f64 || work.flops > SIMULATED_FLOPS);
+                let whole_tiles = rung.cooperative.is_some() && !case.name.ends_with(COOPERATIVE_CASE);
+                let too_long = too_long || backend == "sim" && whole_tiles && work.flops > COOPERATIVE_FLOPS;
                 let too_large = case.hardware && session.device().is_software();
                 if too_long || too_large || op::accepts(*op, rung, language, &case.problem).is_err() {
                     continue;
@@ -105,6 +110,11 @@ fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
 /// What the device has too little of for a rung.
 fn lacks(device: &Device, rung: &Rung, element: Element) -> Option<String> {
     let language = device.language();
+    if let (Language::Wgsl, Some(shape)) = (language, rung.cooperative)
+        && !device.cooperative.contains(&shape)
+    {
+        return Some(format!("no cooperative matrices of {shape}"));
+    }
     let row = rung.tuned(language, element.size());
     let threads = row.passes.iter().map(|pass| pass.block.iter().map(|&n| u64::from(n)).product()).max();
     let shared = rung.static_shared(language, element.size());

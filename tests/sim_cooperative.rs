@@ -1,7 +1,11 @@
 //! Cooperative matrices in the simulator, against the same arithmetic on the CPU.
 #![cfg(feature = "sim")]
 
+use gpu_ladder::backend::sim::Sim;
+use gpu_ladder::backend::{Backend, Select};
+use gpu_ladder::op::{Matmul, Op};
 use gpu_ladder::sim::{Binding, HazardKind, Machine, Options, Profile, Program, SimError};
+use gpu_ladder::{Element, Inputs, Layout, Problem, Session, Verdict};
 use half::f16;
 
 /// Small whole numbers and halves, so that products and sums are exact.
@@ -200,4 +204,34 @@ fn needs_warps_of_32_lanes() {
     let error = run_on("lavapipe", &text, &mut buffers).unwrap_err();
     assert!(matches!(&error, SimError::Unsupported { what, .. } if what.contains("cooperative matrices")), "{error}");
     assert!(Program::new(&text, None, &[]).unwrap().uses_cooperative_matrices());
+}
+
+/// What the top rung takes, with tiles that reach over both edges.
+#[test]
+fn the_top_rung_is_right_at_edges_with_everything_a_problem_can_have() {
+    let rung = Matmul.ladder().iter().find(|rung| rung.id() == "cooperative_ahead").unwrap();
+    let layout = |leading_dimension, offset, transposed| Layout {
+        leading_dimension: Some(leading_dimension),
+        offset,
+        transposed,
+        ..Layout::default()
+    };
+    for (c_ld, output, k) in [(270, Element::F32, 128), (264, Element::F16, 64)] {
+        let mut problem = Problem::new(Element::F16, [130, 261, k])
+            .with_layout(0, layout(136, 8, true))
+            .with_layout(1, layout(272, 16, false))
+            .with_layout(2, layout(c_ld, 4, false))
+            .with_output(output)
+            .with_batch(2);
+        (problem.alpha, problem.beta) = (-0.5, 2.0);
+        pollster::block_on(async {
+            let session = Session::new(Sim::open(&Select::default()).await.unwrap());
+            let stage = session.stage(&Matmul, &problem, Inputs::Seeded(3)).await.unwrap();
+            let prepared = session.prepare(&stage, rung).await.unwrap();
+            match session.verify(prepared).await.unwrap() {
+                Verdict::Pass(_) => {}
+                Verdict::Fail(mismatch) => panic!("{mismatch}"),
+            }
+        });
+    }
 }

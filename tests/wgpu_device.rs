@@ -2,7 +2,7 @@
 
 use gpu_ladder::backend::wgpu::Wgpu;
 use gpu_ladder::backend::{Backend, Clock, Select};
-use gpu_ladder::op::{Op, Transpose};
+use gpu_ladder::op::{Matmul, Op, Transpose};
 use gpu_ladder::rung::{Accepts, Grid, Rung};
 use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session, Timing, Verdict, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -17,6 +17,7 @@ fn main() {
         ("without_timestamps_the_host_clock_is_used_and_named", without_timestamps),
         ("a_block_beyond_the_limit_names_product_and_limit", small_blocks),
         ("workgroup_memory_beyond_the_limit_names_both_numbers", small_memory),
+        ("a_device_without_cooperative_matrices_says_so", no_cooperative_matrices),
         ("an_invalid_shader_is_an_error_with_its_words", invalid_shader),
         ("a_shader_without_the_entry_point_is_an_error", missing_entry),
         ("a_device_index_beyond_the_last_lists_what_there_is", unknown_device),
@@ -88,6 +89,22 @@ fn small_memory() -> std::result::Result<(), Failed> {
     let session = plain_device(|limits| limits.max_compute_workgroup_storage_size = 8192)?;
     let error = refused(prove(&session, rung("register_blocked")))?;
     assert!(matches!(error, Error::Limit { needed: 16_384, limit: 8192, unit: "bytes", .. }), "{error}");
+    Ok(())
+}
+
+fn no_cooperative_matrices() -> std::result::Result<(), Failed> {
+    let session = plain_device(|_| {})?;
+    for rung in Matmul.ladder().iter().filter(|r| r.cooperative.is_some()) {
+        let problem = Problem::new(Element::F16, [20, 30, 40]).with_output(Element::F32);
+        let refused = pollster::block_on(async {
+            let stage = session.stage(&Matmul, &problem, Inputs::Seeded(1)).await?;
+            session.prepare(&stage, rung).await.map(|_| ())
+        });
+        match refused {
+            Err(Error::Unsupported { because, .. }) if because.contains("cooperative matrices") => {}
+            other => return Err(format!("{}: {other:?}", rung.id()).into()),
+        }
+    }
     Ok(())
 }
 

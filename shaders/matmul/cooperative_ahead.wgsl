@@ -1,14 +1,12 @@
 // Idea. Load the fragments of the next step while the tensor cores multiply those of this one.
-// Changed from the rung below. Two buffers of 16 steps of k and two sets of fragments, so that one barrier per step is enough; four steps are on their way in registers; 8 subgroups share 128 x 256 results.
-// A thread owns. With the 31 others of its subgroup 4 x 4 fragments: 64 x 64 elements of C; the chunks of four steps on their way.
+// Changed from the rung below. Two buffers of 16 steps of k and two sets of fragments, so that one barrier per step is enough; four steps are on their way in registers; 8 subgroups share 128 x 256 results; no branch in the loop, so that the driver may move loads.
+// A thread owns. With the 31 others of its subgroup 4 x 4 fragments: 64 x 64 elements of C; the 3 chunks of each of four steps on their way.
 // Memory traffic. Global: a quarter less than below for the larger tile. Shared: per 16 steps of k a subgroup reads 128 x 16 halves for 64 x 64 x 16 multiply-adds, while it multiplies.
-// Needs. Cooperative matrices of 16 x 16 x 16, f16 with f32 sums; a subgroup size of 32; every layout, any shape, leading dimensions, offsets, batch, alpha and beta, c in f32 or f16; the three bindings a multiple of 16 bytes long.
+// Needs. Cooperative matrices of 16 x 16 x 16, f16 with f32 sums; a subgroup size of 32; a stored k x m and b k x n, in rows that start at multiples of 16 bytes, k a multiple of 64; any m and n, offsets, batch, alpha and beta, c in f32 or f16; the three bindings a multiple of 16 bytes long.
 
 enable f16;
 enable wgpu_cooperative_matrix;
 
-const TRANSPOSE_A: u32 = 0u;  // 1: a is stored k x m
-const TRANSPOSE_B: u32 = 0u;  // 1: b is stored n x k
 const GROUP: u32 = 8u;        // tile rows that are walked together
 const BLOCK_M: u32 = 128u;
 const BLOCK_N: u32 = 256u;
@@ -20,29 +18,19 @@ const SUBGROUP: u32 = 32u;    // threads; the subgroup size must be this
 const SIDE: u32 = 16u;        // rows, columns and steps of k of a fragment
 const CHUNK: u32 = 8u;        // halves in 16 bytes
 const QUAD: u32 = 4u;         // halves in 8 bytes, of which a tile is made
-const K_CHUNKS: u32 = 4u;     // chunks of a line that are fetched together where the operand runs along k: those of two steps, 2 * BLOCK_K / CHUNK
-const PAIR_LINES: u32 = 2u;   // lines between the two chunks that a thread fetches along k
+const STEPS: u32 = 4u;        // quads of rows in a fragment: SIDE / QUAD
+const A_ACROSS: u32 = 16u;    // chunks across a tile of a: BLOCK_M / CHUNK
+const B_ACROSS: u32 = 32u;    // chunks across a tile of b: BLOCK_N / CHUNK
+const B_PASS: u32 = 8u;       // steps of k that one chunk per thread fills in a tile of b: THREADS / B_ACROSS
+const A_ROW: u32 = 34u;       // quads from one step of k to the next in shared memory: 8 halves more than the tile is wide,
+const B_ROW: u32 = 66u;       // so that 8 rows of a fragment lie in different banks
 const FRAGMENT: u32 = 80u;    // quads of f32 per fragment on its way out: SIDE rows of
-const FRAGMENT_ROW: u32 = 5u; // quads: SIDE / 4 + 1
-// A tile lies as its operand does: lines of BLOCK_K steps of k, or a line for each step of k; in quads, with 8 halves more
-// than a line has, so that 8 lines of a fragment lie in different banks.
-const A_ALONG: u32 = 1u - TRANSPOSE_A;
-const A_ROW: u32 = (A_ALONG * BLOCK_K + (1u - A_ALONG) * BLOCK_M + CHUNK) / QUAD;
-const A_LINES: u32 = A_ALONG * BLOCK_M + (1u - A_ALONG) * BLOCK_K;
-const A_PASS: u32 = A_ALONG * 128u + (1u - A_ALONG) * THREADS * CHUNK / BLOCK_M;  // lines of a tile that one chunk per thread fills (along k: half of two)
-const B_ALONG: u32 = TRANSPOSE_B;
-const B_ROW: u32 = (B_ALONG * BLOCK_K + (1u - B_ALONG) * BLOCK_N + CHUNK) / QUAD;
-const B_LINES: u32 = B_ALONG * BLOCK_N + (1u - B_ALONG) * BLOCK_K;
-const B_PASS: u32 = B_ALONG * 128u + (1u - B_ALONG) * THREADS * CHUNK / BLOCK_N;
+const FRAGMENT_ROW: u32 = 5u; // SIDE / 4 + 1 quads
 
-// 16 bytes of a or b: vec4<u32> where its leading dimension, offset and stride are multiples of 8 (VECTOR 1), else array<u32, 4> (VECTOR 0); 4 elements of c in the same way
-alias Chunk_a = vec4<u32>;
-alias Chunk_b = vec4<u32>;
+// 4 elements of c: vec4 where its leading dimension, offset and stride are multiples of 4 (VECTOR_C 1), else array<Output, 4>
 alias Chunk_c = vec4<Output>;
 alias Output = f32;           // f16 with OUTPUT_F32 0
 const OUTPUT_F32: u32 = 1u;   // 1: c is f32, 0: f16
-const VECTOR_A: u32 = 1u;
-const VECTOR_B: u32 = 1u;
 const VECTOR_C: u32 = 1u;
 
 alias Fragment_a = coop_mat16x16<f16, A>;
@@ -59,14 +47,14 @@ struct Params {
     a_stride: vec2<u32>, b_stride: vec2<u32>, c_stride: vec2<u32>,     // elements between matrices of a batch
 }
 
-@group(0) @binding(0) var<storage, read> a: array<Chunk_a>;         // m x a_ld; k x a_ld with TRANSPOSE_A
-@group(0) @binding(1) var<storage, read> b: array<Chunk_b>;         // k x b_ld; n x b_ld with TRANSPOSE_B
+@group(0) @binding(0) var<storage, read> a: array<vec4<u32>>;       // k x a_ld, 8 halves at a time
+@group(0) @binding(1) var<storage, read> b: array<vec4<u32>>;       // k x b_ld
 @group(0) @binding(2) var<storage, read_write> c: array<Chunk_c>;   // m x c_ld
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> a_tile_even: array<vec4<f16>, A_LINES * A_ROW>;   // A_LINES lines of A_ROW quads
-var<workgroup> b_tile_even: array<vec4<f16>, B_LINES * B_ROW>;   // B_LINES lines of B_ROW quads
-var<workgroup> a_tile_odd: array<vec4<f16>, A_LINES * A_ROW>;   // A_LINES lines of A_ROW quads
-var<workgroup> b_tile_odd: array<vec4<f16>, B_LINES * B_ROW>;   // B_LINES lines of B_ROW quads
+var<workgroup> a_tile_even: array<vec4<f16>, BLOCK_K * A_ROW>;   // BLOCK_K steps of k x A_ROW quads of rows
+var<workgroup> b_tile_even: array<vec4<f16>, BLOCK_K * B_ROW>;   // BLOCK_K steps of k x B_ROW quads of columns
+var<workgroup> a_tile_odd: array<vec4<f16>, BLOCK_K * A_ROW>;    // the same
+var<workgroup> b_tile_odd: array<vec4<f16>, BLOCK_K * B_ROW>;    // the same
 var<workgroup> leaving: array<vec4<f32>, THREADS / SUBGROUP * FRAGMENT>;   // a fragment of C per subgroup, SIDE rows of FRAGMENT_ROW quads
 
 // sums: fragment row i, fragment column j of the subgroup's 4 x 4
@@ -83,364 +71,130 @@ var<private> coming1_a0: vec4<u32>; var<private> coming1_b0: vec4<u32>; var<priv
 var<private> coming2_a0: vec4<u32>; var<private> coming2_b0: vec4<u32>; var<private> coming2_b1: vec4<u32>;
 var<private> coming3_a0: vec4<u32>; var<private> coming3_b0: vec4<u32>; var<private> coming3_b1: vec4<u32>;
 var<private> thread: u32;
-var<private> a_index: u32;  // of this thread's next element of a, of its last element, from one of its chunks to the next, and to the next tile
+var<private> a_index: u32;  // chunk of a that this thread fetches next, the last chunk of a, and chunks from one step of k to the next
 var<private> a_last: u32;
 var<private> a_apart: u32;
-var<private> a_step: u32;
 var<private> b_index: u32;  // the same of b
 var<private> b_last: u32;
 var<private> b_apart: u32;
-var<private> b_step: u32;
-var<private> a_place: u32;  // quad of this thread's first chunk in a tile of a, its step of k there where the operand runs along k, or else its line
-var<private> a_k: u32;
+var<private> a_place: u32;  // quad of this thread's chunk in a tile
 var<private> b_place: u32;
-var<private> b_k: u32;
-var<private> a_part: u32;   // quad of the subgroup's first row in a tile of a, and of its first column in one of b
+var<private> a_part: u32;   // quad of the subgroup's first row, and of its first column
 var<private> b_part: u32;
 var<private> c_first: u32;  // first element of this batch's c
-// Along k a thread fetches a chunk of each of two steps: which it fetches first, and of which element the other one is.
-var<private> late: bool;
-var<private> a_other: u32;
-var<private> b_other: u32;
 
-fn word_a(index: u32) -> u32 {
-    let i = min(index, a_last / 2u);
-    return a[i / QUAD][i % QUAD];
-}
-
-// CHUNK neighbours of a from element `index` on, or from its last one: what lies outside reaches only sums that are not stored, or is masked.
-fn chunk_a(index: u32) -> vec4<u32> {
-    let i = min(index, a_last);
-    if (VECTOR_A == 1u) {
-        let chunk = a[i / CHUNK];
-        return vec4<u32>(chunk[0], chunk[1], chunk[2], chunk[3]);
-    }
-    let first = i / 2u;
-    let low = vec4<u32>(word_a(first), word_a(first + 1u), word_a(first + 2u), word_a(first + 3u));
-    let high = vec4<u32>(low.yzw, word_a(first + 4u));
-    let between = low >> vec4<u32>(16u) | high << vec4<u32>(16u);  // an odd index starts in the middle of a word
-    return select(low, between, i % 2u == 1u);
-}
-
-fn word_b(index: u32) -> u32 {
-    let i = min(index, b_last / 2u);
-    return b[i / QUAD][i % QUAD];
-}
-
-// CHUNK neighbours of b from element `index` on, or from its last one: what lies outside reaches only sums that are not stored, or is masked.
-fn chunk_b(index: u32) -> vec4<u32> {
-    let i = min(index, b_last);
-    if (VECTOR_B == 1u) {
-        let chunk = b[i / CHUNK];
-        return vec4<u32>(chunk[0], chunk[1], chunk[2], chunk[3]);
-    }
-    let first = i / 2u;
-    let low = vec4<u32>(word_b(first), word_b(first + 1u), word_b(first + 2u), word_b(first + 3u));
-    let high = vec4<u32>(low.yzw, word_b(first + 4u));
-    let between = low >> vec4<u32>(16u) | high << vec4<u32>(16u);  // an odd index starts in the middle of a word
-    return select(low, between, i % 2u == 1u);
-}
-
-// Fetches what this thread brings to a step; along k to two of them at once, when both have gone into the tiles, so that whole sectors come.
+// Fetches what this thread brings to a step of k; beyond the operand its last chunk, which reaches only sums that are not stored.
 fn fetch0() {
-    if (A_ALONG == 0u) {
-        coming0_a0 = chunk_a(a_index);
-        a_index += a_step;
-    }
-    if (B_ALONG == 0u) {
-        coming0_b0 = chunk_b(b_index);
-        coming0_b1 = chunk_b(b_index + b_apart);
-        b_index += b_step;
-    }
+    coming0_a0 = a[min(a_index, a_last)];
+    coming0_b0 = b[min(b_index, b_last)];
+    coming0_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
+    a_index += BLOCK_K * a_apart;
+    b_index += BLOCK_K * b_apart;
 }
 
 fn fetch1() {
-    if (A_ALONG == 0u) {
-        coming1_a0 = chunk_a(a_index);
-        a_index += a_step;
-    } else {
-        coming0_a0 = chunk_a(a_index);
-        coming1_a0 = chunk_a(a_other);
-        a_index += a_step;
-        a_other += a_step;
-    }
-    if (B_ALONG == 0u) {
-        coming1_b0 = chunk_b(b_index);
-        coming1_b1 = chunk_b(b_index + b_apart);
-        b_index += b_step;
-    } else {
-        coming0_b0 = chunk_b(b_index);
-        coming1_b0 = chunk_b(b_other);
-        coming0_b1 = chunk_b(b_index + b_apart);
-        coming1_b1 = chunk_b(b_other + b_apart);
-        b_index += b_step;
-        b_other += b_step;
-    }
+    coming1_a0 = a[min(a_index, a_last)];
+    coming1_b0 = b[min(b_index, b_last)];
+    coming1_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
+    a_index += BLOCK_K * a_apart;
+    b_index += BLOCK_K * b_apart;
 }
 
 fn fetch2() {
-    if (A_ALONG == 0u) {
-        coming2_a0 = chunk_a(a_index);
-        a_index += a_step;
-    }
-    if (B_ALONG == 0u) {
-        coming2_b0 = chunk_b(b_index);
-        coming2_b1 = chunk_b(b_index + b_apart);
-        b_index += b_step;
-    }
+    coming2_a0 = a[min(a_index, a_last)];
+    coming2_b0 = b[min(b_index, b_last)];
+    coming2_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
+    a_index += BLOCK_K * a_apart;
+    b_index += BLOCK_K * b_apart;
 }
 
 fn fetch3() {
-    if (A_ALONG == 0u) {
-        coming3_a0 = chunk_a(a_index);
-        a_index += a_step;
-    } else {
-        coming2_a0 = chunk_a(a_index);
-        coming3_a0 = chunk_a(a_other);
-        a_index += a_step;
-        a_other += a_step;
-    }
-    if (B_ALONG == 0u) {
-        coming3_b0 = chunk_b(b_index);
-        coming3_b1 = chunk_b(b_index + b_apart);
-        b_index += b_step;
-    } else {
-        coming2_b0 = chunk_b(b_index);
-        coming3_b0 = chunk_b(b_other);
-        coming2_b1 = chunk_b(b_index + b_apart);
-        coming3_b1 = chunk_b(b_other + b_apart);
-        b_index += b_step;
-        b_other += b_step;
-    }
-}
-
-// The first `count` of 8 halves, and 0 for the others.
-fn first_halves(chunk: vec4<u32>, count: i32) -> vec4<u32> {
-    let even = select(vec4<u32>(), vec4<u32>(0xffffu), vec4<i32>(0, 2, 4, 6) < vec4<i32>(count));
-    let odd = select(vec4<u32>(), vec4<u32>(0xffff0000u), vec4<i32>(1, 3, 5, 7) < vec4<i32>(count));
-    return chunk & (even | odd);
-}
-
-// What of a chunk of a lies before the last k; `line` counts the thread's lines.
-fn inside_a(chunk: vec4<u32>, first: u32, line: u32) -> vec4<u32> {
-    if (A_ALONG == 1u) {
-        return first_halves(chunk, i32(p.k) - i32(first + a_k));
-    }
-    return first_halves(chunk, select(0, i32(CHUNK), first + a_k + line * A_PASS < p.k));
-}
-
-// What of a chunk of b lies before the last k; `line` counts the thread's lines.
-fn inside_b(chunk: vec4<u32>, first: u32, line: u32) -> vec4<u32> {
-    if (B_ALONG == 1u) {
-        return first_halves(chunk, i32(p.k) - i32(first + b_k));
-    }
-    return first_halves(chunk, select(0, i32(CHUNK), first + b_k + line * B_PASS < p.k));
+    coming3_a0 = a[min(a_index, a_last)];
+    coming3_b0 = b[min(b_index, b_last)];
+    coming3_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
+    a_index += BLOCK_K * a_apart;
+    b_index += BLOCK_K * b_apart;
 }
 
 fn halves(low: u32, high: u32) -> vec4<f16> {
     return vec4<f16>(vec2<f16>(unpack2x16float(low)), vec2<f16>(unpack2x16float(high)));
 }
 
-// Stores what came into the tiles, with 0 beyond the last k, which adds nothing. first: the tiles' first step of k; tail, a literal at every call: whether they may reach beyond the last k.
-fn put0(first: u32, tail: bool) {
-    var a_at = a_place;
-    var a0 = coming0_a0;
-    if (A_ALONG == 1u) {
-        a0 = select(a0, coming1_a0, late);
-        a_at += select(0u, 1u, late) * PAIR_LINES * A_ROW;
-    }
-    var b_at = b_place;
-    var b0 = coming0_b0;
-    var b1 = coming0_b1;
-    if (B_ALONG == 1u) {
-        b0 = select(b0, coming1_b0, late);
-        b1 = select(b1, coming1_b1, late);
-        b_at += select(0u, 1u, late) * PAIR_LINES * B_ROW;
-    }
-    if (tail && first + BLOCK_K > p.k) {
-        a0 = inside_a(a0, first, 0u);
-        b0 = inside_b(b0, first, 0u);
-        b1 = inside_b(b1, first, 1u);
-    }
-    a_tile_even[a_at] = halves(a0.x, a0.y);
-    a_tile_even[a_at + 1u] = halves(a0.z, a0.w);
-    b_tile_even[b_at] = halves(b0.x, b0.y);
-    b_tile_even[b_at + 1u] = halves(b0.z, b0.w);
-    b_tile_even[b_at + B_PASS * B_ROW] = halves(b1.x, b1.y);
-    b_tile_even[b_at + B_PASS * B_ROW + 1u] = halves(b1.z, b1.w);
+// Stores what came into the tiles.
+fn put0() {
+    a_tile_even[a_place] = halves(coming0_a0.x, coming0_a0.y);
+    a_tile_even[a_place + 1u] = halves(coming0_a0.z, coming0_a0.w);
+    b_tile_even[b_place] = halves(coming0_b0.x, coming0_b0.y);
+    b_tile_even[b_place + 1u] = halves(coming0_b0.z, coming0_b0.w);
+    b_tile_even[b_place + B_PASS * B_ROW] = halves(coming0_b1.x, coming0_b1.y);
+    b_tile_even[b_place + B_PASS * B_ROW + 1u] = halves(coming0_b1.z, coming0_b1.w);
 }
 
-fn put1(first: u32, tail: bool) {
-    var a_at = a_place;
-    var a0 = coming1_a0;
-    if (A_ALONG == 1u) {
-        a0 = select(a0, coming0_a0, late);
-        a_at += select(1u, 0u, late) * PAIR_LINES * A_ROW;
-    }
-    var b_at = b_place;
-    var b0 = coming1_b0;
-    var b1 = coming1_b1;
-    if (B_ALONG == 1u) {
-        b0 = select(b0, coming0_b0, late);
-        b1 = select(b1, coming0_b1, late);
-        b_at += select(1u, 0u, late) * PAIR_LINES * B_ROW;
-    }
-    if (tail && first + BLOCK_K > p.k) {
-        a0 = inside_a(a0, first, 0u);
-        b0 = inside_b(b0, first, 0u);
-        b1 = inside_b(b1, first, 1u);
-    }
-    a_tile_odd[a_at] = halves(a0.x, a0.y);
-    a_tile_odd[a_at + 1u] = halves(a0.z, a0.w);
-    b_tile_odd[b_at] = halves(b0.x, b0.y);
-    b_tile_odd[b_at + 1u] = halves(b0.z, b0.w);
-    b_tile_odd[b_at + B_PASS * B_ROW] = halves(b1.x, b1.y);
-    b_tile_odd[b_at + B_PASS * B_ROW + 1u] = halves(b1.z, b1.w);
+fn put1() {
+    a_tile_odd[a_place] = halves(coming1_a0.x, coming1_a0.y);
+    a_tile_odd[a_place + 1u] = halves(coming1_a0.z, coming1_a0.w);
+    b_tile_odd[b_place] = halves(coming1_b0.x, coming1_b0.y);
+    b_tile_odd[b_place + 1u] = halves(coming1_b0.z, coming1_b0.w);
+    b_tile_odd[b_place + B_PASS * B_ROW] = halves(coming1_b1.x, coming1_b1.y);
+    b_tile_odd[b_place + B_PASS * B_ROW + 1u] = halves(coming1_b1.z, coming1_b1.w);
 }
 
-fn put2(first: u32, tail: bool) {
-    var a_at = a_place;
-    var a0 = coming2_a0;
-    if (A_ALONG == 1u) {
-        a0 = select(a0, coming3_a0, late);
-        a_at += select(0u, 1u, late) * PAIR_LINES * A_ROW;
-    }
-    var b_at = b_place;
-    var b0 = coming2_b0;
-    var b1 = coming2_b1;
-    if (B_ALONG == 1u) {
-        b0 = select(b0, coming3_b0, late);
-        b1 = select(b1, coming3_b1, late);
-        b_at += select(0u, 1u, late) * PAIR_LINES * B_ROW;
-    }
-    if (tail && first + BLOCK_K > p.k) {
-        a0 = inside_a(a0, first, 0u);
-        b0 = inside_b(b0, first, 0u);
-        b1 = inside_b(b1, first, 1u);
-    }
-    a_tile_even[a_at] = halves(a0.x, a0.y);
-    a_tile_even[a_at + 1u] = halves(a0.z, a0.w);
-    b_tile_even[b_at] = halves(b0.x, b0.y);
-    b_tile_even[b_at + 1u] = halves(b0.z, b0.w);
-    b_tile_even[b_at + B_PASS * B_ROW] = halves(b1.x, b1.y);
-    b_tile_even[b_at + B_PASS * B_ROW + 1u] = halves(b1.z, b1.w);
+fn put2() {
+    a_tile_even[a_place] = halves(coming2_a0.x, coming2_a0.y);
+    a_tile_even[a_place + 1u] = halves(coming2_a0.z, coming2_a0.w);
+    b_tile_even[b_place] = halves(coming2_b0.x, coming2_b0.y);
+    b_tile_even[b_place + 1u] = halves(coming2_b0.z, coming2_b0.w);
+    b_tile_even[b_place + B_PASS * B_ROW] = halves(coming2_b1.x, coming2_b1.y);
+    b_tile_even[b_place + B_PASS * B_ROW + 1u] = halves(coming2_b1.z, coming2_b1.w);
 }
 
-fn put3(first: u32, tail: bool) {
-    var a_at = a_place;
-    var a0 = coming3_a0;
-    if (A_ALONG == 1u) {
-        a0 = select(a0, coming2_a0, late);
-        a_at += select(1u, 0u, late) * PAIR_LINES * A_ROW;
-    }
-    var b_at = b_place;
-    var b0 = coming3_b0;
-    var b1 = coming3_b1;
-    if (B_ALONG == 1u) {
-        b0 = select(b0, coming2_b0, late);
-        b1 = select(b1, coming2_b1, late);
-        b_at += select(1u, 0u, late) * PAIR_LINES * B_ROW;
-    }
-    if (tail && first + BLOCK_K > p.k) {
-        a0 = inside_a(a0, first, 0u);
-        b0 = inside_b(b0, first, 0u);
-        b1 = inside_b(b1, first, 1u);
-    }
-    a_tile_odd[a_at] = halves(a0.x, a0.y);
-    a_tile_odd[a_at + 1u] = halves(a0.z, a0.w);
-    b_tile_odd[b_at] = halves(b0.x, b0.y);
-    b_tile_odd[b_at + 1u] = halves(b0.z, b0.w);
-    b_tile_odd[b_at + B_PASS * B_ROW] = halves(b1.x, b1.y);
-    b_tile_odd[b_at + B_PASS * B_ROW + 1u] = halves(b1.z, b1.w);
+fn put3() {
+    a_tile_odd[a_place] = halves(coming3_a0.x, coming3_a0.y);
+    a_tile_odd[a_place + 1u] = halves(coming3_a0.z, coming3_a0.w);
+    b_tile_odd[b_place] = halves(coming3_b0.x, coming3_b0.y);
+    b_tile_odd[b_place + 1u] = halves(coming3_b0.z, coming3_b0.w);
+    b_tile_odd[b_place + B_PASS * B_ROW] = halves(coming3_b1.x, coming3_b1.y);
+    b_tile_odd[b_place + B_PASS * B_ROW + 1u] = halves(coming3_b1.z, coming3_b1.w);
 }
 
-// The fragments of an even step.
-fn load_even() {
-    if (A_ALONG == 1u) {
-        let a0_at = a_part + 0u * SIDE * A_ROW;
-        a0_even = coopLoadT<Fragment_a>(&a_tile_even[a0_at], A_ROW);
-        let a1_at = a_part + 1u * SIDE * A_ROW;
-        a1_even = coopLoadT<Fragment_a>(&a_tile_even[a1_at], A_ROW);
-        let a2_at = a_part + 2u * SIDE * A_ROW;
-        a2_even = coopLoadT<Fragment_a>(&a_tile_even[a2_at], A_ROW);
-        let a3_at = a_part + 3u * SIDE * A_ROW;
-        a3_even = coopLoadT<Fragment_a>(&a_tile_even[a3_at], A_ROW);
-    } else {
-        let a0_at = a_part + 0u * SIDE / QUAD;
-        a0_even = coopLoad<Fragment_a>(&a_tile_even[a0_at], A_ROW);
-        let a1_at = a_part + 1u * SIDE / QUAD;
-        a1_even = coopLoad<Fragment_a>(&a_tile_even[a1_at], A_ROW);
-        let a2_at = a_part + 2u * SIDE / QUAD;
-        a2_even = coopLoad<Fragment_a>(&a_tile_even[a2_at], A_ROW);
-        let a3_at = a_part + 3u * SIDE / QUAD;
-        a3_even = coopLoad<Fragment_a>(&a_tile_even[a3_at], A_ROW);
-    }
-    if (B_ALONG == 1u) {
-        let b0_at = b_part + 0u * SIDE * B_ROW;
-        b0_even = coopLoad<Fragment_b>(&b_tile_even[b0_at], B_ROW);
-        let b1_at = b_part + 1u * SIDE * B_ROW;
-        b1_even = coopLoad<Fragment_b>(&b_tile_even[b1_at], B_ROW);
-        let b2_at = b_part + 2u * SIDE * B_ROW;
-        b2_even = coopLoad<Fragment_b>(&b_tile_even[b2_at], B_ROW);
-        let b3_at = b_part + 3u * SIDE * B_ROW;
-        b3_even = coopLoad<Fragment_b>(&b_tile_even[b3_at], B_ROW);
-    } else {
-        let b0_at = b_part + 0u * SIDE / QUAD;
-        b0_even = coopLoadT<Fragment_b>(&b_tile_even[b0_at], B_ROW);
-        let b1_at = b_part + 1u * SIDE / QUAD;
-        b1_even = coopLoadT<Fragment_b>(&b_tile_even[b1_at], B_ROW);
-        let b2_at = b_part + 2u * SIDE / QUAD;
-        b2_even = coopLoadT<Fragment_b>(&b_tile_even[b2_at], B_ROW);
-        let b3_at = b_part + 3u * SIDE / QUAD;
-        b3_even = coopLoadT<Fragment_b>(&b_tile_even[b3_at], B_ROW);
-    }
-}
-
-// The fragments of an odd step.
-fn load_odd() {
-    if (A_ALONG == 1u) {
-        let a0_at = a_part + 0u * SIDE * A_ROW;
-        a0_odd = coopLoadT<Fragment_a>(&a_tile_odd[a0_at], A_ROW);
-        let a1_at = a_part + 1u * SIDE * A_ROW;
-        a1_odd = coopLoadT<Fragment_a>(&a_tile_odd[a1_at], A_ROW);
-        let a2_at = a_part + 2u * SIDE * A_ROW;
-        a2_odd = coopLoadT<Fragment_a>(&a_tile_odd[a2_at], A_ROW);
-        let a3_at = a_part + 3u * SIDE * A_ROW;
-        a3_odd = coopLoadT<Fragment_a>(&a_tile_odd[a3_at], A_ROW);
-    } else {
-        let a0_at = a_part + 0u * SIDE / QUAD;
-        a0_odd = coopLoad<Fragment_a>(&a_tile_odd[a0_at], A_ROW);
-        let a1_at = a_part + 1u * SIDE / QUAD;
-        a1_odd = coopLoad<Fragment_a>(&a_tile_odd[a1_at], A_ROW);
-        let a2_at = a_part + 2u * SIDE / QUAD;
-        a2_odd = coopLoad<Fragment_a>(&a_tile_odd[a2_at], A_ROW);
-        let a3_at = a_part + 3u * SIDE / QUAD;
-        a3_odd = coopLoad<Fragment_a>(&a_tile_odd[a3_at], A_ROW);
-    }
-    if (B_ALONG == 1u) {
-        let b0_at = b_part + 0u * SIDE * B_ROW;
-        b0_odd = coopLoad<Fragment_b>(&b_tile_odd[b0_at], B_ROW);
-        let b1_at = b_part + 1u * SIDE * B_ROW;
-        b1_odd = coopLoad<Fragment_b>(&b_tile_odd[b1_at], B_ROW);
-        let b2_at = b_part + 2u * SIDE * B_ROW;
-        b2_odd = coopLoad<Fragment_b>(&b_tile_odd[b2_at], B_ROW);
-        let b3_at = b_part + 3u * SIDE * B_ROW;
-        b3_odd = coopLoad<Fragment_b>(&b_tile_odd[b3_at], B_ROW);
-    } else {
-        let b0_at = b_part + 0u * SIDE / QUAD;
-        b0_odd = coopLoadT<Fragment_b>(&b_tile_odd[b0_at], B_ROW);
-        let b1_at = b_part + 1u * SIDE / QUAD;
-        b1_odd = coopLoadT<Fragment_b>(&b_tile_odd[b1_at], B_ROW);
-        let b2_at = b_part + 2u * SIDE / QUAD;
-        b2_odd = coopLoadT<Fragment_b>(&b_tile_odd[b2_at], B_ROW);
-        let b3_at = b_part + 3u * SIDE / QUAD;
-        b3_odd = coopLoadT<Fragment_b>(&b_tile_odd[b3_at], B_ROW);
-    }
+// The fragments of the first step.
+fn load_first() {
+    let b0_at = b_part;
+    b0_even = coopLoadT<Fragment_b>(&b_tile_even[b0_at], B_ROW);
+    let b1_at = b_part + STEPS;
+    b1_even = coopLoadT<Fragment_b>(&b_tile_even[b1_at], B_ROW);
+    let b2_at = b_part + 2u * STEPS;
+    b2_even = coopLoadT<Fragment_b>(&b_tile_even[b2_at], B_ROW);
+    let b3_at = b_part + 3u * STEPS;
+    b3_even = coopLoadT<Fragment_b>(&b_tile_even[b3_at], B_ROW);
+    let a0_at = a_part;
+    a0_even = coopLoad<Fragment_a>(&a_tile_even[a0_at], A_ROW);
+    let a1_at = a_part + STEPS;
+    a1_even = coopLoad<Fragment_a>(&a_tile_even[a1_at], A_ROW);
+    let a2_at = a_part + 2u * STEPS;
+    a2_even = coopLoad<Fragment_a>(&a_tile_even[a2_at], A_ROW);
+    let a3_at = a_part + 3u * STEPS;
+    a3_even = coopLoad<Fragment_a>(&a_tile_even[a3_at], A_ROW);
 }
 
 // Loads the fragments of the odd step that comes next, and multiplies those of this even one.
 fn multiply_even() {
-    load_odd();
+    let b0_at = b_part;
+    b0_odd = coopLoadT<Fragment_b>(&b_tile_odd[b0_at], B_ROW);
+    let b1_at = b_part + STEPS;
+    b1_odd = coopLoadT<Fragment_b>(&b_tile_odd[b1_at], B_ROW);
+    let b2_at = b_part + 2u * STEPS;
+    b2_odd = coopLoadT<Fragment_b>(&b_tile_odd[b2_at], B_ROW);
+    let b3_at = b_part + 3u * STEPS;
+    b3_odd = coopLoadT<Fragment_b>(&b_tile_odd[b3_at], B_ROW);
+    let a0_at = a_part;
+    a0_odd = coopLoad<Fragment_a>(&a_tile_odd[a0_at], A_ROW);
+    let a1_at = a_part + STEPS;
+    a1_odd = coopLoad<Fragment_a>(&a_tile_odd[a1_at], A_ROW);
+    let a2_at = a_part + 2u * STEPS;
+    a2_odd = coopLoad<Fragment_a>(&a_tile_odd[a2_at], A_ROW);
+    let a3_at = a_part + 3u * STEPS;
+    a3_odd = coopLoad<Fragment_a>(&a_tile_odd[a3_at], A_ROW);
     c00 = coopMultiplyAdd(a0_even, b0_even, c00);
     c01 = coopMultiplyAdd(a0_even, b1_even, c01);
     c02 = coopMultiplyAdd(a0_even, b2_even, c02);
@@ -461,7 +215,22 @@ fn multiply_even() {
 
 // Loads the fragments of the even step that comes next, and multiplies those of this odd one.
 fn multiply_odd() {
-    load_even();
+    let b0_at = b_part;
+    b0_even = coopLoadT<Fragment_b>(&b_tile_even[b0_at], B_ROW);
+    let b1_at = b_part + STEPS;
+    b1_even = coopLoadT<Fragment_b>(&b_tile_even[b1_at], B_ROW);
+    let b2_at = b_part + 2u * STEPS;
+    b2_even = coopLoadT<Fragment_b>(&b_tile_even[b2_at], B_ROW);
+    let b3_at = b_part + 3u * STEPS;
+    b3_even = coopLoadT<Fragment_b>(&b_tile_even[b3_at], B_ROW);
+    let a0_at = a_part;
+    a0_even = coopLoad<Fragment_a>(&a_tile_even[a0_at], A_ROW);
+    let a1_at = a_part + STEPS;
+    a1_even = coopLoad<Fragment_a>(&a_tile_even[a1_at], A_ROW);
+    let a2_at = a_part + 2u * STEPS;
+    a2_even = coopLoad<Fragment_a>(&a_tile_even[a2_at], A_ROW);
+    let a3_at = a_part + 3u * STEPS;
+    a3_even = coopLoad<Fragment_a>(&a_tile_even[a3_at], A_ROW);
     c00 = coopMultiplyAdd(a0_odd, b0_odd, c00);
     c01 = coopMultiplyAdd(a0_odd, b1_odd, c01);
     c02 = coopMultiplyAdd(a0_odd, b2_odd, c02);
@@ -533,97 +302,45 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
     let a_first = p.a_offset.x + batch * p.a_stride.x;
     let b_first = p.b_offset.x + batch * p.b_stride.x;
     c_first = p.c_offset.x + batch * p.c_stride.x;
+    a_apart = p.a_ld / CHUNK;
+    b_apart = p.b_ld / CHUNK;
+    a_index = (a_first + block_row) / CHUNK + thread / A_ACROSS * a_apart + thread % A_ACROSS;
+    b_index = (b_first + block_col) / CHUNK + thread / B_ACROSS * b_apart + thread % B_ACROSS;
+    a_last = (a_first + (p.k - 1u) * p.a_ld + p.m - 1u) / CHUNK;
+    b_last = (b_first + (p.k - 1u) * p.b_ld + p.n - 1u) / CHUNK;
+    a_place = thread / A_ACROSS * A_ROW + thread % A_ACROSS * 2u;
+    b_place = thread / B_ACROSS * B_ROW + thread % B_ACROSS * 2u;
     let part_row = thread / SUBGROUP / PARTS_N * PART;
     let part_col = thread / SUBGROUP % PARTS_N * PART;
-    // Along k the lines of neighbouring threads are those whose places lie in different banks.
-    let line = thread / 16u * 8u + thread / 4u % 2u * 4u + thread / 8u % 2u;
-    let chunk = thread % K_CHUNKS;
-    late = chunk >= K_CHUNKS / 2u;
-    if (A_ALONG == 1u) {
-        a_index = a_first + (block_row + line) * p.a_ld + chunk * CHUNK;
-        a_last = a_first + (p.m - 1u) * p.a_ld + p.k - 1u;
-        a_other = a_first + (block_row + line + PAIR_LINES) * p.a_ld + (chunk + 2u) % K_CHUNKS * CHUNK;  // of the other step
-        a_step = 2u * BLOCK_K;
-        a_place = line * A_ROW + chunk % 2u * 2u;
-        a_k = chunk % 2u * CHUNK;
-        a_part = part_row * A_ROW;
-    } else {
-        let a_line = thread / (BLOCK_M / CHUNK);
-        let a_chunk = thread % (BLOCK_M / CHUNK);
-        a_index = a_first + a_line * p.a_ld + block_row + a_chunk * CHUNK;
-        a_last = a_first + (p.k - 1u) * p.a_ld + p.m - 1u;
-        a_step = BLOCK_K * p.a_ld;
-        a_place = a_line * A_ROW + a_chunk * 2u;
-        a_k = a_line;
-        a_part = part_row / QUAD;
-    }
-    a_apart = A_PASS * p.a_ld;
-    if (B_ALONG == 1u) {
-        b_index = b_first + (block_col + line) * p.b_ld + chunk * CHUNK;
-        b_last = b_first + (p.n - 1u) * p.b_ld + p.k - 1u;
-        b_other = b_first + (block_col + line + PAIR_LINES) * p.b_ld + (chunk + 2u) % K_CHUNKS * CHUNK;  // of the other step
-        b_step = 2u * BLOCK_K;
-        b_place = line * B_ROW + chunk % 2u * 2u;
-        b_k = chunk % 2u * CHUNK;
-        b_part = part_col * B_ROW;
-    } else {
-        let b_line = thread / (BLOCK_N / CHUNK);
-        let b_chunk = thread % (BLOCK_N / CHUNK);
-        b_index = b_first + b_line * p.b_ld + block_col + b_chunk * CHUNK;
-        b_last = b_first + (p.k - 1u) * p.b_ld + p.n - 1u;
-        b_step = BLOCK_K * p.b_ld;
-        b_place = b_line * B_ROW + b_chunk * 2u;
-        b_k = b_line;
-        b_part = part_col / QUAD;
-    }
-    b_apart = B_PASS * p.b_ld;
+    a_part = part_row / QUAD;
+    b_part = part_col / QUAD;
 
     if (p.k > 0u) {
         fetch0();
         fetch1();
         fetch2();
         fetch3();
-        put0(0u, true);
+        put0();
         fetch0();
         workgroupBarrier();  // waits for the first even tiles
-        load_even();
-        put1(BLOCK_K, true);
+        load_first();
+        put1();
         fetch1();
-        // Rounds of four steps that nowhere reach beyond the last k, and without a branch: the driver then moves loads up.
-        var k = 0u;
-        for (; k + 6u * BLOCK_K <= p.k; k += 4u * BLOCK_K) {
+        for (var k = 0u; k < p.k; k += 4u * BLOCK_K) {
             workgroupBarrier();  // waits for the odd tiles, and until all have the fragments of the even ones
-            put2(k + 2u * BLOCK_K, false);
+            put2();
             fetch2();
             multiply_even();
             workgroupBarrier();  // waits for the even tiles, and until all have the fragments of the odd ones
-            put3(k + 3u * BLOCK_K, false);
+            put3();
             fetch3();
             multiply_odd();
             workgroupBarrier();  // the same, two steps on
-            put0(k + 4u * BLOCK_K, false);
+            put0();
             fetch0();
             multiply_even();
             workgroupBarrier();
-            put1(k + 5u * BLOCK_K, false);
-            fetch1();
-            multiply_odd();
-        }
-        for (; k < p.k; k += 4u * BLOCK_K) {
-            workgroupBarrier();  // waits for the odd tiles, and until all have the fragments of the even ones
-            put2(k + 2u * BLOCK_K, true);
-            fetch2();
-            multiply_even();
-            workgroupBarrier();  // waits for the even tiles, and until all have the fragments of the odd ones
-            put3(k + 3u * BLOCK_K, true);
-            fetch3();
-            multiply_odd();
-            workgroupBarrier();  // the same, two steps on
-            put0(k + 4u * BLOCK_K, true);
-            fetch0();
-            multiply_even();
-            workgroupBarrier();
-            put1(k + 5u * BLOCK_K, true);
+            put1();
             fetch1();
             multiply_odd();
         }

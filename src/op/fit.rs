@@ -115,7 +115,9 @@ fn fits_device(rung: &Rung, device: &Device, problem: &Problem) -> bool {
     let tuned = rung.tuned(language, size);
     let threads = |pass: &Pass| pass.block.iter().map(|&n| u64::from(n)).product::<u64>();
     let capability = device.compute_capability.is_none_or(|c| rung.cuda_needs.arch.runs_on(c));
+    let multiplies = |shape| language == Language::Cuda || device.cooperative.contains(shape);
     capability
+        && rung.cooperative.as_ref().is_none_or(multiplies)
         && tuned.passes.iter().all(|pass| threads(pass) <= device.limits.threads_per_block.into())
         && rung.static_shared(language, size) <= device.limits.shared_static.into()
         && tuned.cuda_needs.dynamic_shared <= device.limits.shared_dynamic

@@ -55,4 +55,67 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("multiply_add", "chains", "每个线程运行 CHAINS 条互不依赖的乘加链。"),
     ("multiply_add", "packed", "两个 f16 共用一个寄存器，一条指令同时处理。"),
     ("shared_read", "vectors", "各线程并排从共享内存反复读取 16 字节。"),
+    ("branch", "branched", "每个元素走两条路之一。"),
+    ("branch", "predicated", "每个线程走两条路，只保留一个结果。"),
+    ("branch", "grouped", "线程块先按种类排序元素，再分支。"),
+    ("convolve", "naive", "每个线程一个输出，每个邻居都来自全局内存。"),
+    ("convolve", "tiled", "线程块把各输出共用的区域放入共享内存。"),
+    ("convolve", "padded", "暂存的行相隔 48 个字而不是 24 个。"),
+    ("convolve", "separable", "先对行滤波，再对列滤波。"),
+    ("convolve", "vectorized", "每个线程四个相邻输出，以 16 字节访问共享内存。"),
+    ("copy", "strided", "相邻线程复制相隔几个位置的元素；其余留给后面的线程块。"),
+    ("copy", "misaligned", "同上，但偏移一个元素：线程束从扇区中间开始。"),
+    ("copy", "read_only", "明确要求经只读路径载入。"),
+    ("fields", "array_of_structs", "记录一条接一条。"),
+    ("fields", "array_of_structs_vectorized", "每条记录一次 16 字节读取。"),
+    ("fields", "struct_of_arrays", "每个字段各有自己的数组。"),
+    ("gather", "direct", "每个线程一个元素，取自其下标所指之处。"),
+    ("gather", "in_flight", "每个线程四个独立元素：先取下标，再读，后写。"),
+    ("matmul", "cooperative_staged", "128 x 128 个结果的操作数一次取入工作组内存，供四个子组使用。"),
+    ("matmul", "cooperative_prefetched", "当前分块相乘之前，先把下一个分块取入寄存器。"),
+    ("matmul", "cooperative", "一个子组共同持有小矩阵，一次运算乘两个。"),
+    ("matmul", "cooperative_raster", "每次八行地走过分块；支持所有布局、偏移和成批。"),
+    ("matmul", "cooperative_words", "操作数读取和分块写出都以 16 字节、按存放次序进行。"),
+    ("matmul", "cooperative_ahead", "本步相乘时载入下一步的片段；分块 128 x 256。"),
+    ("matmul", "tensor_core", "张量核做乘法：线程束每次交出 16 x 16 和 16 x 8 个元素。"),
+    ("matmul", "ldmatrix_pipelined", "异步复制填充多级的环；ldmatrix 一次交给线程束四个 8 x 8 块。"),
+    ("matmul", "wgmma", "四个线程束共同相乘，直接取自由批量复制填充的共享内存。"),
+    ("matmul", "warp_specialised", "一个线程束不断填满环；两组各四个线程束只做乘法。"),
+    ("matmul", "persistent", "线程块常驻，逐个取分块；两个相邻者共用读到的 b。"),
+    ("matmul", "async_store", "C 经共享内存由批量存储写出。"),
+    ("matmul", "split_k", "一个集群的线程块分担一个分块的 k，在彼此的共享内存中相加。"),
+    ("matmul", "register_operand", "不沿 k 存放的操作数经寄存器送入。"),
+    ("matmul", "split_products", "f32 元素是较短部分之和，计算所有要紧的乘积，最小的在先。"),
+    ("reduce", "vectorized", "16 字节载入，每个线程四个同时进行。"),
+    ("reduce", "divergent", "每 256 个元素一棵树，每隔二、四、八……个线程相加。"),
+    ("reduce", "strided", "每层由最前面的线程工作。"),
+    ("reduce", "sequential", "每层把上半加到下半。"),
+    ("reduce", "first_add", "线程在读入时就相加两个元素。"),
+    ("reduce", "unrolled", "每个线程八个独立的和。"),
+    ("reduce", "shuffle", "线程束内的线程在寄存器中互递部分和。"),
+    ("reduce", "atomics", "每个线程块自己把和加到结果上。"),
+    ("reduce", "compensated", "每次加法都保留被舍去的部分（Kahan 的想法，Knuth 的二数和）。"),
+    ("scatter", "direct", "每个线程一个元素，写到其下标所指之处。"),
+    ("scatter", "in_flight", "每个线程四个独立元素：先全部读，再全部写。"),
+    ("shared", "strided", "相邻线程读取相隔若干存储体的字：变体说明相隔多少。"),
+    ("shared", "vectorized", "以 16 字节访问相隔 PITCH 个向量的行。"),
+    ("shared", "padded", "每行填充一个字。"),
+    ("shared", "swizzled", "第 r 行第 c 个字存放在 c XOR r。"),
+    ("shared", "consecutive", "按列存放：相邻线程读取相邻的字（步长 1）。"),
+    ("shared", "vectorized_consecutive", "相邻线程以 16 字节访问相邻的向量。"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{self, Op};
+
+    #[test]
+    fn every_translation_is_of_a_rung_that_is_there() {
+        for (name, rung, text) in CHINESE {
+            let op = op::find(name).expect("an op");
+            assert!(op.ladder().iter().any(|r| r.name == *rung), "{name}/{rung}");
+            assert!(text.ends_with('。'), "{text}");
+        }
+    }
+}

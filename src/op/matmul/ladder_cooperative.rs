@@ -135,13 +135,36 @@ fn words() -> Rung {
 }
 
 fn ahead() -> Rung {
+    let need = |fact: &'static str, value, because: &'static str| Need {
+        language: None,
+        fact: fact.into(),
+        value,
+        because: because.into(),
+    };
+    const TILES: u32 = 2 * 16 * (128 + 8 + 256 + 8);
     let rung = rung!("matmul", "cooperative_ahead", no cuda "persistent overlaps more", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
         idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
         because: "The tensor cores need not wait for workgroup memory after each barrier, and four steps on their way cover the latency of L2.".into(),
         accepts: Accepts::ALL,
+        needs: vec![
+            need("TRANSPOSE_A", 1, "this rung takes a stored k x m; cooperative_words takes the other layouts"),
+            need("TRANSPOSE_B", 0, "this rung takes b stored k x n; cooperative_words takes the other layouts"),
+            need("WHOLE_STEPS", 1, "this rung takes a k that is a multiple of 64; cooperative_words takes any"),
+            need("VECTOR_A", 1, "the rows of a must start at multiples of 16 bytes; cooperative_words takes others"),
+            need("VECTOR_B", 1, "the rows of b must start at multiples of 16 bytes; cooperative_words takes others"),
+        ]
+        .into(),
         constants: vec![("GROUP", 8)].into(),
-        switches: transposes().into(),
-        shared_elements: 2 * (along(128, 16) + along(256, 16)) + 8 * 2 * 16 * 20,
+        switches: vec![Switch::new("VECTOR_C", &[1, 0][..])].into(),
+        aliases: vec![Alias {
+            name: "Chunk_c".into(),
+            switch: "VECTOR_C".into(),
+            value: 0,
+            text: "array<Output, 4>".into(),
+        }]
+        .into(),
+        shared_elements: TILES + 8 * 2 * 16 * 20,
+        cooperative: Some(SIXTEEN),
     });
-    chunks(rung, "array<u32, 4>")
+    types(rung)
 }

@@ -48,9 +48,12 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
     // Smaller tiles where larger ones are too few for the machine.
     names.push(match tiles(problem, 128, 256) {
         0..=48 => "async_store@64",
+        49..=132 => "async_store@128",
         _ => "async_store",
     });
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
+    // In WGSL, where the rungs before have no twin.
+    names.extend(["cooperative_ahead", "cooperative_words"]);
     names
 }
 
@@ -91,7 +94,7 @@ mod tests {
         assert_eq!(of([576, 4096, 7168]), "split_k@192x192");
         assert_eq!(of([128, 7168, 16384]), "split_k@128x128");
         assert_eq!(of([1024, 1024, 1024]), "async_store@64");
-        assert_eq!(of([2048, 2048, 2048]), "async_store");
+        assert_eq!(of([2048, 2048, 2048]), "async_store@128");
         assert_eq!(of([8192, 8192, 8192]), "async_store");
     }
 
