@@ -1,7 +1,7 @@
 //! What widely read texts claim about GPUs, each as a predicate that was fixed before measuring, and what
 //! this device says to it.
 //!
-//! The claims are data: [`CLAIMS`] has one row for each, with the [`Figure`]s it needs and a judgement of
+//! The claims are data: [`claims()`] has one row for each, with the [`Figure`]s it needs and a judgement of
 //! their values. A [`Lab`] measures figures, on a device for times and on the simulator for counts.
 //!
 //! - claims A, of a practical article from the architecture to the transpose,
