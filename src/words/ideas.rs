@@ -108,7 +108,7 @@ const CHINESE: &[(&str, &str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{self, Op};
+    use crate::op;
 
     #[test]
     fn every_translation_is_of_a_rung_that_is_there() {
