@@ -423,7 +423,7 @@ pub(super) const CLAIMS: &[Claim] = &[
             judge: |v| {
                 met(
                     v[2],
-                    v[2] <= 1.0 && v[2] <= v[0],
+                    v[2] <= 1.0 && v[2] <= v[1],
                     format!(
                         "error of an f32 sum in u Σ|x|: one chain {:.3}, tree {:.3}, compensated {:.3}",
                         v[0], v[1], v[2]
