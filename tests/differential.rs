@@ -7,6 +7,7 @@
 //! those. Without an adapter all of it is a visible skip, and a failure where `GPU_LADDER_REQUIRE`
 //! names wgpu.
 
+mod every;
 mod sim_generator;
 
 use gpu_ladder::backend::{Any, Backend, Select, wgpu::Wgpu};
@@ -36,7 +37,7 @@ fn main() {
     let trials = match opened {
         Ok((sim, any, raw)) => {
             eprintln!("against {} ({})", any.device().name, any.device().driver);
-            let mut trials = rungs(Arc::new(Session::new(sim)), Arc::new(Session::new(any)));
+            let mut trials = every::sampled(rungs(Arc::new(Session::new(sim)), Arc::new(Session::new(any))));
             trials.extend(random_shaders(Arc::new(raw)));
             trials
         }

@@ -1,6 +1,8 @@
 //! One suite over tables: every backend x op x rung x shape class, generated. A backend that does
 //! not open here is a visible skip with its reason, and a failure where `GPU_LADDER_REQUIRE` names it.
 
+mod every;
+
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Device, Select};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::rung::{Accepts, Language, Promise, Rung};
@@ -22,7 +24,7 @@ fn main() {
         match pollster::block_on(Any::open_named(name, &Select::default())) {
             Ok(any) => {
                 eprintln!("{name}: {} ({})", any.device().name, any.device().driver);
-                trials.extend(suite(Arc::new(Session::new(any))));
+                trials.extend(every::sampled(suite(Arc::new(Session::new(any)))));
             }
             Err(error) if required => {
                 let text = format!("GPU_LADDER_REQUIRE={name}, but it does not open: {error}");
@@ -62,7 +64,7 @@ fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
     /// Elements of a problem that the simulator, which counts every access, is asked for.
     const SIMULATED: u64 = 200_000;
     /// And operations.
-    const SIMULATED_FLOPS: f64 = 8e6;
+    const SIMULATED_FLOPS: f64 = 4e6;
     /// And of kernels that compute whole tiles of cooperative matrices; one larger case is enough.
     const COOPERATIVE_FLOPS: f64 = 2e5;
     const COOPERATIVE_CASE: &str = "129x131x133";
