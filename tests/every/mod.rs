@@ -4,13 +4,12 @@ use libtest_mimic::Trial;
 
 /// With `GPU_LADDER_EVERY=3`, every third trial; the others are listed as ignored.
 pub fn sampled(trials: Vec<Trial>) -> Vec<Trial> {
-    let every = std::env::var("GPU_LADDER_EVERY").ok().and_then(|n| n.trim().parse().ok()).filter(|n| *n > 1usize);
-    let Some(every) = every else { return trials };
+    let asked: Option<usize> = std::env::var("GPU_LADDER_EVERY").ok().and_then(|n| n.trim().parse().ok());
+    let Some(every) = asked.filter(|&every| every > 1) else { return trials };
     eprintln!("GPU_LADDER_EVERY={every}: one of {every} runs, the others are ignored");
-    let ignored = |index: usize, trial: Trial| trial.with_ignored_flag(index % every != 0);
-    trials
-        .into_iter()
-        .enumerate()
-        .map(|(i, trial)| if trial.has_ignored_flag() { trial } else { ignored(i, trial) })
-        .collect()
+    let choose = |(index, trial): (usize, Trial)| {
+        let ignored = trial.has_ignored_flag() || index % every != 0;
+        trial.with_ignored_flag(ignored)
+    };
+    trials.into_iter().enumerate().map(choose).collect()
 }
