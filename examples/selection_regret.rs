@@ -4,15 +4,11 @@
 //! ```sh
 //! cargo run --release --example selection_regret --features cuda -- --op transpose --count 200
 //! ```
-//!
-//! With `--times FILE` it also keeps the time of every rung on every shape: what the tables are made from
-//! (with other seeds than those that they are judged by).
 
 use gpu_ladder::gpu::Gpu;
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::random::Stream;
 use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Result, Samples, Timing, Verdict, Verified};
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -25,8 +21,6 @@ The time of the rung that is taken over that of the best one, on random shapes.
   --first N          skip this many of the sequence first (default 0)
   --seed N           of the shapes (default 7)
   --seconds N        stop after so long (default 600)
-  --budget-ms N      of the rungs of a shape that are close to the best (default 40)
-  --times FILE       keep the times of all rungs: CSV, microseconds
 ";
 
 /// A rung this much slower than the best in a first look is out.
@@ -45,7 +39,6 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let (mut op, mut backend) = ("transpose".to_string(), "auto".to_string());
     let (mut count, mut first, mut seed, mut seconds) = (200, 0, 7, 600);
-    let (mut budget_ms, mut times) = (40, None);
     let mut parser = lexopt::Parser::from_env();
     let usage = |error: lexopt::Error| Error::Option {
         option: "command line",
@@ -61,8 +54,6 @@ fn run() -> Result<()> {
             Long("first") => first = parser.value().and_then(|v| v.parse()).map_err(usage)?,
             Long("seed") => seed = parser.value().and_then(|v| v.parse()).map_err(usage)?,
             Long("seconds") => seconds = parser.value().and_then(|v| v.parse()).map_err(usage)?,
-            Long("budget-ms") => budget_ms = parser.value().and_then(|v| v.parse()).map_err(usage)?,
-            Long("times") => times = Some(parser.value().and_then(|v| v.string()).map_err(usage)?),
             Long("help") => {
                 print!("{HELP}");
                 return Ok(());
@@ -71,11 +62,6 @@ fn run() -> Result<()> {
         }
     }
     let op = op::find(&op)?;
-    let budget = Duration::from_millis(budget_ms);
-    let mut times = match &times {
-        Some(path) => Some(std::fs::File::create(path).map_err(|e| usage(lexopt::Error::Custom(e.into())))?),
-        None => None,
-    };
     let gpu = Gpu::open_on(&backend)?;
     gpu.keep_tuning_in(None); // the tables alone
     println!(
@@ -94,18 +80,10 @@ fn run() -> Result<()> {
             break;
         }
         let problem = shape(op, Dice(Stream::new(seed, index), 0));
-        match pollster::block_on(regret(&gpu, op, &problem, budget)) {
-            Ok(found) => {
-                println!("{},{}", text(&problem), found.line);
-                if let Some(file) = &mut times {
-                    let rows =
-                        found.times.iter().map(|(rung, ns)| format!("{},{rung},{:.3}\n", text(&problem), ns / 1e3));
-                    // A full disk costs the file, not the measurement.
-                    if file.write_all(rows.collect::<String>().as_bytes()).is_err() {
-                        eprintln!("selection_regret: the file of times could not be written");
-                    }
-                }
-                ratios.push((found.ratio, text(&problem), found.line));
+        match pollster::block_on(regret(&gpu, op, &problem)) {
+            Ok(line) => {
+                println!("{},{}", text(&problem), line.0);
+                ratios.push((line.1, text(&problem), line.0));
             }
             Err(error) => println!("{},failed: {error}", text(&problem)),
         }
@@ -198,17 +176,8 @@ fn text(problem: &Problem) -> String {
     text
 }
 
-/// What was measured of a shape.
-struct Found {
-    /// The rest of its line.
-    line: String,
-    /// Time of the rung that is taken over that of the best.
-    ratio: f64,
-    /// Nanoseconds of every rung: of those close to the best a median of many rounds, of the others of a few.
-    times: Vec<(String, f64)>,
-}
-
-async fn regret(gpu: &Gpu, op: &'static dyn Op, problem: &Problem, budget: Duration) -> Result<Found> {
+/// The rest of a shape's line, and the ratio.
+async fn regret(gpu: &Gpu, op: &'static dyn Op, problem: &Problem) -> Result<(String, f64)> {
     let session = gpu.session();
     let taken = gpu.chosen_async(op, problem).await?;
     let stage = session.stage(op, problem, Inputs::Seeded(1)).await?;
@@ -234,7 +203,7 @@ async fn regret(gpu: &Gpu, op: &'static dyn Op, problem: &Problem, budget: Durat
         .collect();
     let timing = Timing {
         warmup: Duration::from_millis(5),
-        budget,
+        budget: Duration::from_millis(40),
         min_rounds: 15,
         max_rounds: 200,
         precision: 0.005,
@@ -249,9 +218,5 @@ async fn regret(gpu: &Gpu, op: &'static dyn Op, problem: &Problem, budget: Durat
         return Err(Error::Unsupported { what: taken, because: "it was not timed".into() });
     };
     let ratio = ns / least;
-    let line = format!("{taken},{:.2},{fastest},{:.2},{ratio:.3},{}", ns / 1e3, least / 1e3, proofs.len());
-    let others =
-        proofs.iter().map(|p| p.label()).zip(looks).filter(|(label, _)| of(label).is_none()).collect::<Vec<_>>();
-    times.extend(others);
-    Ok(Found { line, ratio, times })
+    Ok((format!("{taken},{:.2},{fastest},{:.2},{ratio:.3},{}", ns / 1e3, least / 1e3, proofs.len()), ratio))
 }
