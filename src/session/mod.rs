@@ -6,6 +6,7 @@
 //! A [`Verified`] is the only key to a time, and only verification makes one.
 
 mod operands;
+mod order;
 mod plan;
 mod stage;
 mod time;

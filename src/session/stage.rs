@@ -193,9 +193,16 @@ impl<B: Backend> Stage<B> {
         let Some(initial) = &self.initial else {
             return self.backend.fill(&slot.output, 0, bytes, word).await;
         };
-        let mut buffer = word.to_le_bytes().repeat(bytes as usize / 4);
         let (output, size) = (&self.operands.output, self.operands.output_element().size());
         let row_bytes = (output.cols * size) as usize;
+        let one_run = output.batch <= 1 && (output.rows <= 1 || output.leading_dimension() == output.cols);
+        let first = output.layout.offset * size;
+        let run = &initial[first as usize..];
+        if one_run && first.is_multiple_of(4) && run.len().is_multiple_of(4) {
+            self.backend.fill(&slot.output, 0, bytes, word).await?;
+            return self.backend.upload(&slot.output, GUARD + first, run).await;
+        }
+        let mut buffer = word.to_le_bytes().repeat(bytes as usize / 4);
         for matrix in 0..output.batch {
             for row in 0..output.rows {
                 let from = (output.index(matrix, row, 0) * size) as usize;
@@ -207,9 +214,11 @@ impl<B: Backend> Stage<B> {
     }
 
     pub(super) async fn check(&self, slot: &Slot<B>, poison: u32) -> Result<Result<Coverage, Mismatch>> {
-        // A large output is read back several times; its pages are made once.
-        let mut bytes = std::mem::take(&mut *lock(&self.scratch));
-        bytes.resize(self.output_buffer_bytes()? as usize, 0);
+        // A large output is read back several times: its pages are made once, and by all the threads
+        // that fill them.
+        let len = self.output_buffer_bytes()? as usize;
+        let kept = std::mem::take(&mut *lock(&self.scratch));
+        let mut bytes = if kept.len() == len { kept } else { vec![0; len] };
         self.backend.download(&slot.output, 0, &mut bytes).await?;
         let verdict = self.expected.check(&bytes, poison);
         *lock(&self.scratch) = bytes;

@@ -1,7 +1,7 @@
 //! Timing verified rungs against each other.
 
 use super::stage::{Inputs, Slot};
-use super::{Session, Verdict, Verified};
+use super::{Session, Verdict, Verified, order};
 use crate::backend::{Backend, Launch};
 use crate::error::{Error, Result};
 use crate::op::{self, Op};
@@ -11,14 +11,15 @@ use crate::verify::POISONS;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Work to queue at a time while timing.
-const QUEUED_SECONDS: f64 = 0.02;
+/// Work to queue at a time, in nanoseconds: a device that waits for the host lowers its clocks.
+const QUEUED_NS: f64 = 1e8;
 /// The most rounds to queue at a time.
-const MOST_QUEUED: usize = 64;
+const MOST_QUEUED: usize = 256;
 
 impl<B: Backend> Session<B> {
-    /// Times verified rungs against each other: every round runs each once, on the next of its
-    /// buffers. The last output of each is checked again.
+    /// Times verified rungs against each other: every round runs each once, each time on the next of
+    /// its buffers, in an order of its own, so that each follows each other equally often. The last
+    /// output of each is checked again.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where the backend has no clock, [`Error::WrongWhileTimed`].
@@ -29,16 +30,14 @@ impl<B: Backend> Session<B> {
             self.same_device(&contender.prepared.stage.backend)?;
             rings.push(contender.prepared.stage.ring(timing.warm_cache).await?);
         }
-        let mut turn = 0;
         let start = Instant::now();
+        let (mut turn, mut together) = (0, 1);
         while turn == 0 || start.elapsed() < timing.warmup {
-            self.rounds(contenders, &rings, turn, 1).await?;
-            turn += 1;
+            let rounds = self.rounds(contenders, &rings, turn, together).await?;
+            turn += together;
+            let round_ns: f64 = rounds.iter().rev().take(1).flatten().sum();
+            together = ((QUEUED_NS / round_ns) as usize).clamp(1, MOST_QUEUED);
         }
-        // Rounds are queued together, so that the device does not idle (and slow its clocks) while
-        // the host prepares the next one.
-        let round = start.elapsed().as_secs_f64() / turn as f64;
-        let together = ((QUEUED_SECONDS / round) as usize).clamp(1, MOST_QUEUED);
         let mut all: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
         let start = Instant::now();
         let mut done = 0;
@@ -84,15 +83,19 @@ impl<B: Backend> Session<B> {
         first: usize,
         count: usize,
     ) -> Result<Vec<Vec<f64>>> {
+        let orders: Vec<_> = (first..first + count).map(|turn| order::of_round(contenders.len(), turn)).collect();
         let mut works = Vec::new();
-        for turn in first..first + count {
-            for (contender, ring) in contenders.iter().zip(rings) {
-                works.push(contender.prepared.launches(&ring[turn % ring.len()])?);
+        for (turn, order) in (first..).zip(&orders) {
+            for (place, &index) in order.iter().enumerate() {
+                // The next buffers for every work, not for every round: contenders share them.
+                let (ring, work) = (&rings[index], turn * contenders.len() + place);
+                works.push(contenders[index].prepared.launches(&ring[work % ring.len()])?);
             }
         }
         let slices: Vec<&[Launch<'_, B>]> = works.iter().map(Vec::as_slice).collect();
         let ns = self.backend.time(&slices).await?;
-        Ok(ns.chunks(contenders.len().max(1)).map(<[f64]>::to_vec).collect())
+        let rounds = orders.iter().zip(ns.chunks(contenders.len().max(1)));
+        Ok(rounds.map(|(order, ns)| by_contender(order, ns)).collect())
     }
 
     /// The time of the smallest launch that this backend can time, in nanoseconds: times near it
@@ -111,5 +114,26 @@ impl<B: Backend> Session<B> {
         let samples = self.time(&[&verified], &timing).await?;
         let floor = samples.first().map_or(f64::NAN, Samples::median);
         Ok(*self.floor.get_or_init(|| floor))
+    }
+}
+
+/// The times of a round, which were taken in this order, by the numbers of the contenders.
+fn by_contender(order: &[usize], ns: &[f64]) -> Vec<f64> {
+    let mut times = vec![f64::NAN; order.len()];
+    order.iter().zip(ns).for_each(|(&index, &ns)| times[index] = ns);
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_go_back_to_their_contenders() {
+        for round in 0..20 {
+            let order = order::of_round(5, round);
+            let ns: Vec<f64> = order.iter().map(|&index| index as f64).collect();
+            assert_eq!(by_contender(&order, &ns), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        }
     }
 }

@@ -29,6 +29,7 @@ pub struct Wgpu {
     params: Mutex<HashMap<Vec<u8>, wgpu::Buffer>>,
     /// What results are read back through, kept for the next one.
     staging: Mutex<Option<wgpu::Buffer>>,
+    stopwatch: Mutex<Option<timer::Stopwatch>>,
 }
 
 /// The most params that are kept.
@@ -105,6 +106,7 @@ impl Wgpu {
             patterns: Mutex::new(HashMap::new()),
             params: Mutex::new(HashMap::new()),
             staging: Mutex::new(None),
+            stopwatch: Mutex::new(None),
         }
     }
 

@@ -1,11 +1,41 @@
 //! The clock of the portable backend: timestamp queries, or the host's clock where there are none.
 
-use super::{Code, Wgpu};
+use super::{Code, Wgpu, lock};
 use crate::backend::{Backend, Clock, Launch};
 use crate::error::{Error, Result};
 
-/// Timestamps of one query set; WebGPU allows 4096.
-const TIMESTAMPS: usize = 512;
+/// Timestamps of the query set: the most that WebGPU allows in one.
+const TIMESTAMPS: usize = 4096;
+
+/// Timestamps and where they are read from, kept for the next works: making them may take a driver
+/// longer than the works, and a device that waits lowers its clocks.
+pub(super) struct Stopwatch {
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+}
+
+impl Stopwatch {
+    fn new(device: &wgpu::Device) -> Self {
+        let buffer = |usage| wgpu::BufferDescriptor {
+            label: Some("times"),
+            size: TIMESTAMPS as u64 * 8,
+            usage,
+            mapped_at_creation: false,
+        };
+        let resolved = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
+        let staging = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        Stopwatch {
+            set: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("times"),
+                ty: wgpu::QueryType::Timestamp,
+                count: TIMESTAMPS as u32,
+            }),
+            resolved: device.create_buffer(&buffer(resolved)),
+            staging: device.create_buffer(&buffer(staging)),
+        }
+    }
+}
 
 pub(super) async fn time(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]]) -> Result<Vec<f64>> {
     let mut all = Vec::with_capacity(works.len());
@@ -25,41 +55,30 @@ pub(super) async fn time(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]]) -> Result<V
 }
 
 async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f64) -> Result<Vec<f64>> {
+    // Taken out while it is used, so that another thread makes its own.
+    let kept = lock(&wgpu.stopwatch).take();
+    let watch = kept.unwrap_or_else(|| Stopwatch::new(&wgpu.device));
     let count = works.len() as u32 * 2;
     let bytes = u64::from(count) * 8;
-    let set = wgpu.device.create_query_set(&wgpu::QuerySetDescriptor {
-        label: Some("times"),
-        ty: wgpu::QueryType::Timestamp,
-        count,
-    });
-    let buffer = |usage| {
-        wgpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("times"),
-            size: bytes,
-            usage,
-            mapped_at_creation: false,
-        })
-    };
-    let resolved = buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC);
-    let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
     for (index, work) in works.iter().enumerate() {
         // One submission per work: long works must not add up to a watchdog's limit, and the device
         // starts on the first while the host records the next.
         let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("time") });
-        record(wgpu, &mut encoder, work, &set, index as u32 * 2)?;
+        record(wgpu, &mut encoder, work, &watch.set, index as u32 * 2)?;
         wgpu.queue.submit([encoder.finish()]);
     }
     let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("times") });
-    encoder.resolve_query_set(&set, 0..count, &resolved, 0);
-    encoder.copy_buffer_to_buffer(&resolved, 0, &staging, 0, bytes);
+    encoder.resolve_query_set(&watch.set, 0..count, &watch.resolved, 0);
+    encoder.copy_buffer_to_buffer(&watch.resolved, 0, &watch.staging, 0, bytes);
     wgpu.queue.submit([encoder.finish()]);
-    wgpu.map(&staging, bytes).await?;
-    let view = staging.get_mapped_range(..).map_err(|error| Error::device("get_mapped_range", error))?;
+    wgpu.map(&watch.staging, bytes).await?;
+    let view = watch.staging.get_mapped_range(..bytes).map_err(|error| Error::device("get_mapped_range", error))?;
     let ticks: Vec<u64> =
         view.chunks_exact(8).map(|b| u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect();
     drop(view);
-    staging.unmap();
+    watch.staging.unmap();
     wgpu.check()?;
+    lock(&wgpu.stopwatch).replace(watch);
     Ok(ticks.chunks_exact(2).map(|t| t[1].saturating_sub(t[0]) as f64 * period_ns).collect())
 }
 
