@@ -25,11 +25,17 @@ enum Kind {
     Normal,
     /// The second half of every sum takes the first one away again, but for one part in ten thousand.
     Cancelling,
+    /// Uniform between 0 and 1: what is cut off all terms adds up.
+    Positive,
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 3] =
-        [(Kind::Uniform, "uniform"), (Kind::Normal, "normal"), (Kind::Cancelling, "cancelling")];
+    const ALL: [(Kind, &'static str); 4] = [
+        (Kind::Uniform, "uniform"),
+        (Kind::Normal, "normal"),
+        (Kind::Cancelling, "cancelling"),
+        (Kind::Positive, "positive"),
+    ];
 
     /// Element `index` of a stream.
     fn value(self, stream: Stream, index: u64) -> f64 {
@@ -41,6 +47,7 @@ impl Kind {
                 let radius = (-2.0 * ((1.0 - u) / 2.0).ln()).sqrt();
                 radius * (std::f64::consts::PI * v).cos()
             }
+            Kind::Positive => u.abs(),
             _ => u,
         }
     }
@@ -50,18 +57,21 @@ impl Kind {
         let (first, second, gap) = (Stream::new(k, 0), Stream::new(k, 1), Stream::new(k, 2));
         let half = k / 2;
         let again = |i: u64| if self == Kind::Cancelling && i >= half { i - half } else { i };
-        let a = (0..SIDE * k).map(|at| self.value(first, at / k * k + again(at % k)));
-        let b = (0..k * SIDE).map(|at| {
+        let a = |at: u64| self.value(first, at / k * k + again(at % k));
+        let b = |at: u64| {
             let (i, column) = (at / SIDE, at % SIDE);
             let value = self.value(second, again(i) * SIDE + column);
             if again(i) == i { value } else { -value * (1.0 + 1e-4 * gap.uniform(at)) }
-        });
-        let rounded = |values: &mut dyn Iterator<Item = f64>| {
-            let mut bytes = Vec::new();
-            values.for_each(|value| element.push_rounded(value, &mut bytes));
-            bytes
         };
-        [rounded(&mut { a }), rounded(&mut { b })]
+        let rounded = |value: &(dyn Fn(u64) -> f64 + Sync)| {
+            let line = |line: u64| {
+                let mut bytes = Vec::new();
+                (line * SIDE..(line + 1) * SIDE).for_each(|at| element.push_rounded(value(at), &mut bytes));
+                bytes
+            };
+            (0..k).into_par_iter().flat_map_iter(line).collect()
+        };
+        [rounded(&a), rounded(&b)]
     }
 }
 
@@ -139,43 +149,55 @@ fn subjects(session: &Session<Any>) -> Vec<Subject> {
     subjects
 }
 
-fn table(session: &Session<Any>) -> Result<String> {
+fn heading(session: &Session<Any>) -> String {
     let device = session.device();
-    let mut text = format!(
+    format!(
         "# Accuracy of products\n\nPrinted by `examples/accuracy.rs` on {}, {}.\n\n\
          m = n = {SIDE}. Error of an element over the sum of its terms' magnitudes, |A| |B|, against a sum in f64 of the \
          same (rounded) elements: largest, mean. *Cancelling*: the second half of every sum takes the first away but for \
-         one part in ten thousand. Every result was first verified against its bound (`src/op/matmul/error_bound.rs`).\n",
+         one part in ten thousand. *Positive*: uniform between 0 and 1. Every result was first verified against its bound \
+         (`src/op/matmul/error_bound.rs`).\n",
         device.name, device.driver
-    );
-    for subject in subjects(session) {
-        let _ = write!(text, "\n## {}\n\n| k |", subject.title);
-        for (_, name) in Kind::ALL {
-            let _ = write!(text, " {name} |");
-        }
-        text.push_str("\n|---|---|---|---|\n");
-        for k in LENGTHS {
-            let problem = Problem { dims: vec![SIDE, SIDE, k], ..subject.one.clone() };
-            let _ = write!(text, "| {k} |");
-            for (kind, _) in Kind::ALL {
-                let operands = kind.operands(problem.element, k);
-                let right = exact(problem.element, &operands, k);
+    )
+}
+
+/// The tables of the subjects that read the same elements.
+fn tables(session: &Session<Any>, subjects: &[&Subject]) -> Result<String> {
+    let mut texts: Vec<String> = subjects
+        .iter()
+        .map(|subject| {
+            let kinds: Vec<&str> = Kind::ALL.iter().map(|(_, name)| *name).collect();
+            format!("\n## {}\n\n| k | {} |\n|---|{}", subject.title, kinds.join(" | "), "---|".repeat(kinds.len()))
+        })
+        .collect();
+    for k in LENGTHS {
+        texts.iter_mut().for_each(|text| text.push_str(&format!("\n| {k} |")));
+        for (kind, _) in Kind::ALL {
+            let element = subjects[0].one.element;
+            let operands = kind.operands(element, k);
+            let right = exact(element, &operands, k);
+            for (subject, text) in subjects.iter().zip(&mut texts) {
+                let problem = Problem { dims: vec![SIDE, SIDE, k], ..subject.one.clone() };
                 let _ = match errors(session, &subject.rung, &problem, &operands, &right) {
                     Ok((largest, mean)) => write!(text, " {largest:.1e}, {mean:.1e} |"),
                     Err(error) => write!(text, " {error} |"),
                 };
             }
-            text.push('\n');
             eprint!(".");
         }
     }
-    Ok(text)
+    Ok(texts.join("\n") + "\n")
 }
 
 fn main() -> Result<()> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "auto".into());
     let session = Session::new(pollster::block_on(Any::open_named(&name, &Select::default()))?);
     // A reader that has gone is no error.
-    let _ = std::io::stdout().write_all(table(&session)?.as_bytes());
+    let print = |text: String| drop(std::io::stdout().write_all(text.as_bytes()));
+    print(heading(&session));
+    let subjects = subjects(&session);
+    for group in subjects.chunk_by(|a, b| a.one.element == b.one.element) {
+        print(tables(&session, &group.iter().collect::<Vec<_>>())?);
+    }
     Ok(())
 }

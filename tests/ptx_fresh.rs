@@ -1,6 +1,7 @@
 //! The embedded CUDA kernels are what today's sources give: no GPU and no compiler needed. Where
 //! `ptxas` is at hand (on the path, or named by `GPU_LADDER_PTXAS`), none of them may spill either; of
-//! machine code that is always checked. What its assembler complained of is an error of `rebuild_ptx`.
+//! machine code that is always checked, and that its products run without a wait after each (C7510, which is an
+//! error of `rebuild_ptx` too).
 
 use gpu_ladder::backend::cuda::artefacts::{self, ARTEFACTS, Artefact, Embedded, PINNED_NVRTC, REBUILD};
 use gpu_ladder::op::shipped_programs;
@@ -86,6 +87,10 @@ fn the_package_stays_small() -> Result<(), Failed> {
 
 fn assembles_without_spills(artefact: &Artefact, file: &str, ptxas: Option<&Path>) -> Result<Completion, Failed> {
     if let Embedded::Cubin(bytes) = artefact.embedded {
+        let (products, waits) = products_and_waits(bytes).ok_or("no sections in the machine code")?;
+        if products > 0 && waits >= products {
+            return Err(format!("{waits} waits for {products} products: they run one after the other").into());
+        }
         return match frames(bytes) {
             None => Err("no frame sizes in the machine code".into()),
             Some(frames) if frames.iter().any(|&bytes| bytes > 0) => {
@@ -126,28 +131,59 @@ fn frames(cubin: &[u8]) -> Option<Vec<u32>> {
     /// An attribute of 8 bytes: the function's symbol and a value.
     const SIZED: u8 = 4;
     const FRAME_SIZE: u8 = 0x11;
-    let half = |at: usize| Some(u16::from_le_bytes(cubin.get(at..at + 2)?.try_into().ok()?));
-    let word = |at: usize| Some(u32::from_le_bytes(cubin.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| Some(u64::from_le_bytes(cubin.get(at..at + 8)?.try_into().ok()?) as usize);
-    // An ELF file: where its section headers are, how large and how many, and which one has their names.
-    let (headers, size, count, names) = (long(40)?, usize::from(half(58)?), usize::from(half(60)?), half(62)?);
-    let names = long(headers + usize::from(names) * size + 24)?;
     let mut frames = Vec::new();
-    for header in (0..count).map(|index| headers + index * size) {
-        let name = names + word(header)? as usize;
-        if !cubin.get(name..)?.starts_with(b".nv.info\0") {
-            continue;
-        }
-        let (mut at, end) = (long(header + 24)?, long(header + 24)? + long(header + 32)?);
-        while at < end {
-            let (kind, attribute, bytes) = (*cubin.get(at)?, *cubin.get(at + 1)?, half(at + 2)?);
+    for (_, info) in sections(cubin)?.iter().filter(|(name, _)| *name == b".nv.info") {
+        let mut at = 0;
+        while at < info.len() {
+            let (kind, attribute, bytes) = (info[at], *info.get(at + 1)?, u16::from_le_bytes(bytes_at(info, at + 2)?));
             if (kind, attribute) == (SIZED, FRAME_SIZE) {
-                frames.push(word(at + 8)?);
+                frames.push(u32::from_le_bytes(bytes_at(info, at + 8)?));
             }
             at += 4 + if kind == SIZED { usize::from(bytes) } else { 0 };
         }
     }
     (!frames.is_empty()).then_some(frames)
+}
+
+/// The products of warpgroups in a cubin's functions, and the waits for them. Where the assembler gives up on
+/// running products asynchronously, there are as many.
+fn products_and_waits(cubin: &[u8]) -> Option<(usize, usize)> {
+    /// Bytes of an instruction, whose first half has the operation in its lowest bits.
+    const INSTRUCTION: usize = 16;
+    let is_product = |word: u64| word & 0xBFF == 0x9F0; // HGMMA, a from shared memory or from registers
+    let is_wait = |word: u64| word & 0xFFF == 0x9C5 && word >> 47 & 1 == 1; // WARPGROUP.DEPBAR
+    let (mut products, mut waits) = (0, 0);
+    for (_, code) in sections(cubin)?.iter().filter(|(name, _)| name.starts_with(b".text.")) {
+        let words = code.chunks_exact(INSTRUCTION).filter_map(|bytes| bytes_at(bytes, 0).map(u64::from_le_bytes));
+        for word in words {
+            products += usize::from(is_product(word));
+            waits += usize::from(is_wait(word));
+        }
+    }
+    Some((products, waits))
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+/// The sections of an ELF file that are in it: names and contents.
+fn sections(file: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    /// The type of a section that takes no room in the file.
+    const ABSENT: u32 = 8;
+    let half = |at: usize| bytes_at(file, at).map(u16::from_le_bytes).map(usize::from);
+    let word = |at: usize| bytes_at(file, at).map(u32::from_le_bytes);
+    let long = |at: usize| bytes_at(file, at).map(u64::from_le_bytes).map(|value| value as usize);
+    // Where the section headers are, how large and how many, and which one has their names.
+    let (headers, size, count, names) = (long(40)?, half(58)?, half(60)?, half(62)?);
+    let names = long(headers + names * size + 24)?;
+    let section = |index: usize| {
+        let header = headers + index * size;
+        let name = file.get(names + word(header)? as usize..)?.split(|&byte| byte == 0).next()?;
+        let (start, bytes) = (long(header + 24)?, if word(header + 4)? == ABSENT { 0 } else { long(header + 32)? });
+        Some((name, file.get(start..start + bytes)?))
+    };
+    (0..count).map(section).collect()
 }
 
 fn folder() -> PathBuf {
