@@ -25,11 +25,7 @@ impl<B: Backend> Session<B> {
     /// [`Error::Unsupported`] where the backend has no clock, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
         timing.check()?;
-        let mut rings = Vec::new();
-        for contender in contenders {
-            self.same_device(&contender.prepared.stage.backend)?;
-            rings.push(contender.prepared.stage.ring(timing.warm_cache).await?);
-        }
+        let rings = self.rings(contenders, timing.warm_cache).await?;
         let start = Instant::now();
         let (mut turn, mut together) = (0, 1);
         while turn == 0 || start.elapsed() < timing.warmup {
@@ -73,6 +69,25 @@ impl<B: Backend> Session<B> {
             });
         }
         Ok(results)
+    }
+
+    /// The least time of each of `contenders` in a few rounds, in nanoseconds: to leave out what is
+    /// far from the best before a measurement, and no figure to show.
+    pub(crate) async fn look(&self, contenders: &[&Verified<B>]) -> Result<Vec<f64>> {
+        const ROUNDS: usize = 4;
+        let rings = self.rings(contenders, false).await?;
+        let rounds = self.rounds(contenders, &rings, 0, ROUNDS).await?;
+        let least = |index: usize| rounds.iter().map(|round| round[index]).fold(f64::INFINITY, f64::min);
+        Ok((0..contenders.len()).map(least).collect())
+    }
+
+    async fn rings(&self, contenders: &[&Verified<B>], warm_cache: bool) -> Result<Vec<Vec<Arc<Slot<B>>>>> {
+        let mut rings = Vec::new();
+        for contender in contenders {
+            self.same_device(&contender.prepared.stage.backend)?;
+            rings.push(contender.prepared.stage.ring(warm_cache).await?);
+        }
+        Ok(rings)
     }
 
     /// Runs `count` rounds and returns the nanoseconds of each contender, round by round.

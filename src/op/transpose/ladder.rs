@@ -80,11 +80,12 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
     ];
     ladder.extend(TILES.iter().map(any_width));
-    ladder.push(kept());
+    ladder.push(kept(any_width(&TILES[0])));
     ladder.extend([
         sheared(WIDE, WGSL_WIDE, "wide"),
         sheared(NARROW, WGSL_NARROW, "narrow"),
         skinny(),
+        kept(skinny()),
         batched_small(),
     ]);
     ladder
@@ -181,9 +182,8 @@ fn any_width(tile: &Tile) -> Rung {
     })
 }
 
-/// Square tiles whose reads carry a cache policy: CUDA alone has one.
-fn kept() -> Rung {
-    let mut rung = any_width(&TILES[0]);
+/// A rung whose reads carry a cache policy: CUDA alone has one.
+fn kept(mut rung: Rung) -> Rung {
     rung.variant = "kept".into();
     rung.idea = "What was read is marked as the last to leave the L2.".into();
     rung.because =
