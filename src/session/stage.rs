@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::problem::Problem;
 use crate::random;
-use crate::verify::{Coverage, Expected, GUARD, Mismatch};
+use crate::verify::{Coverage, Expected, GUARD, Mismatch, POISONS};
 use std::sync::{Arc, Mutex};
 
 /// What a stage's inputs are made from.
@@ -162,18 +162,28 @@ impl<B: Backend> Stage<B> {
         }
         let output = self.backend.alloc(self.output_buffer_bytes()?).await?;
         let slot = Arc::new(Slot { inputs, output });
+        if self.initial.is_some() {
+            // Timed without being poisoned first.
+            self.poison(&slot, POISONS[0]).await?;
+        }
         lock(&self.slots).push(Arc::clone(&slot));
         Ok(slot)
     }
 
-    /// Enough buffer sets that together they are twice the cache, so that no run finds its inputs there.
+    /// Enough buffer sets that together they are twice the cache, so that no run finds its inputs
+    /// there; and where memory allows it never one alone, since a kernel may mark its inputs as the
+    /// last to leave the cache, and whoever reads them next would profit.
     pub(super) async fn ring(&self, warm_cache: bool) -> Result<Vec<Arc<Slot<B>>>> {
         const MOST_SLOTS: u64 = 64;
+        const LEAST_SLOTS: u64 = 3;
+        /// The part of a device's memory that the least slots may take.
+        const PART: u64 = 8;
+        let device = self.backend.device();
         let set = self.operands.views()?.into_iter().sum::<u64>().max(1);
-        let wanted =
-            if warm_cache { 1 } else { (2 * self.backend.device().l2_or_guess()).div_ceil(set).clamp(1, MOST_SLOTS) };
+        let fit = device.memory.map_or(1, |memory| memory / PART / set).max(1);
+        let wanted = (2 * device.l2_or_guess()).div_ceil(set).max(LEAST_SLOTS.min(fit)).min(MOST_SLOTS);
         let mut ring = Vec::new();
-        for index in 0..wanted as usize {
+        for index in 0..if warm_cache { 1 } else { wanted as usize } {
             ring.push(self.slot(index).await?);
         }
         Ok(ring)
