@@ -1,8 +1,8 @@
 // Idea. Load the fragments of the next step while the tensor cores multiply those of this one.
-// Changed from the rung below. Two buffers of 16 steps of k and two sets of fragments, so that one barrier per step is enough; four steps are on their way in registers; 8 subgroups share 128 x 256 results; no branch in the loop, so that the driver may move loads.
+// Changed from the rung below. Two buffers of 16 steps of k and two sets of fragments, so that one barrier per step is enough; four steps are on their way in registers; 8 subgroups share 128 x 256 results; no branch and no mask in the loop, so that the driver may move loads: what is left of k comes behind it.
 // A thread owns. With the 31 others of its subgroup 4 x 4 fragments: 64 x 64 elements of C; the 3 chunks of each of four steps on their way.
 // Memory traffic. Global: a quarter less than below for the larger tile. Shared: per 16 steps of k a subgroup reads 128 x 16 halves for 64 x 64 x 16 multiply-adds, while it multiplies.
-// Needs. Cooperative matrices of 16 x 16 x 16, f16 with f32 sums; a subgroup size of 32; a stored k x m and b k x n, in rows that start at multiples of 16 bytes, k a multiple of 64; any m and n, offsets, batch, alpha and beta, c in f32 or f16; the three bindings a multiple of 16 bytes long.
+// Needs. Cooperative matrices of 16 x 16 x 16, f16 with f32 sums; a subgroup size of 32; a stored k x m and b k x n, in rows that start at multiples of 16 bytes; any m, n and k, offsets, batch, alpha and beta, c in f32 or f16; the three bindings a multiple of 16 bytes long.
 
 enable f16;
 enable wgpu_cooperative_matrix;
@@ -71,11 +71,11 @@ var<private> coming1_a0: vec4<u32>; var<private> coming1_b0: vec4<u32>; var<priv
 var<private> coming2_a0: vec4<u32>; var<private> coming2_b0: vec4<u32>; var<private> coming2_b1: vec4<u32>;
 var<private> coming3_a0: vec4<u32>; var<private> coming3_b0: vec4<u32>; var<private> coming3_b1: vec4<u32>;
 var<private> thread: u32;
-var<private> a_index: u32;  // chunk of a that this thread fetches next, the last chunk of a, and chunks from one step of k to the next
-var<private> a_last: u32;
+var<private> k_next: u32;   // first step of k of the tiles that are fetched next, and of the last whole ones
+var<private> k_last: u32;
+var<private> a_index: u32;  // this thread's chunk of a, in the first step, and chunks from one step of k to the next
 var<private> a_apart: u32;
 var<private> b_index: u32;  // the same of b
-var<private> b_last: u32;
 var<private> b_apart: u32;
 var<private> a_place: u32;  // quad of this thread's chunk in a tile
 var<private> b_place: u32;
@@ -83,37 +83,41 @@ var<private> a_part: u32;   // quad of the subgroup's first row, and of its firs
 var<private> b_part: u32;
 var<private> c_first: u32;  // first element of this batch's c
 
-// Fetches what this thread brings to a step of k; beyond the operand its last chunk, which reaches only sums that are not stored.
+// Fetches what this thread brings to a step of k; beyond the last whole step that one again.
 fn fetch0() {
-    coming0_a0 = a[min(a_index, a_last)];
-    coming0_b0 = b[min(b_index, b_last)];
-    coming0_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
-    a_index += BLOCK_K * a_apart;
-    b_index += BLOCK_K * b_apart;
+    let a_now = a_index + k_next * a_apart;
+    let b_now = b_index + k_next * b_apart;
+    coming0_a0 = a[a_now];
+    coming0_b0 = b[b_now];
+    coming0_b1 = b[b_now + B_PASS * b_apart];
+    k_next = min(k_next + BLOCK_K, k_last);
 }
 
 fn fetch1() {
-    coming1_a0 = a[min(a_index, a_last)];
-    coming1_b0 = b[min(b_index, b_last)];
-    coming1_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
-    a_index += BLOCK_K * a_apart;
-    b_index += BLOCK_K * b_apart;
+    let a_now = a_index + k_next * a_apart;
+    let b_now = b_index + k_next * b_apart;
+    coming1_a0 = a[a_now];
+    coming1_b0 = b[b_now];
+    coming1_b1 = b[b_now + B_PASS * b_apart];
+    k_next = min(k_next + BLOCK_K, k_last);
 }
 
 fn fetch2() {
-    coming2_a0 = a[min(a_index, a_last)];
-    coming2_b0 = b[min(b_index, b_last)];
-    coming2_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
-    a_index += BLOCK_K * a_apart;
-    b_index += BLOCK_K * b_apart;
+    let a_now = a_index + k_next * a_apart;
+    let b_now = b_index + k_next * b_apart;
+    coming2_a0 = a[a_now];
+    coming2_b0 = b[b_now];
+    coming2_b1 = b[b_now + B_PASS * b_apart];
+    k_next = min(k_next + BLOCK_K, k_last);
 }
 
 fn fetch3() {
-    coming3_a0 = a[min(a_index, a_last)];
-    coming3_b0 = b[min(b_index, b_last)];
-    coming3_b1 = b[min(b_index + B_PASS * b_apart, b_last)];
-    a_index += BLOCK_K * a_apart;
-    b_index += BLOCK_K * b_apart;
+    let a_now = a_index + k_next * a_apart;
+    let b_now = b_index + k_next * b_apart;
+    coming3_a0 = a[a_now];
+    coming3_b0 = b[b_now];
+    coming3_b1 = b[b_now + B_PASS * b_apart];
+    k_next = min(k_next + BLOCK_K, k_last);
 }
 
 fn halves(low: u32, high: u32) -> vec4<f16> {
@@ -249,6 +253,24 @@ fn multiply_odd() {
     c30 = coopMultiplyAdd(a3_odd, b0_odd, c30);
 }
 
+// The chunk of a column in one row of k, 0 beyond the last one.
+fn rest_a(column: u32, k: u32) -> vec4<u32> {
+    return select(vec4<u32>(), a[column + min(k, p.k - 1u) * a_apart], k < p.k);
+}
+
+fn rest_b(column: u32, k: u32) -> vec4<u32> {
+    return select(vec4<u32>(), b[column + min(k, p.k - 1u) * b_apart], k < p.k);
+}
+
+// Fetches the step of k that is cut off.
+fn fetch_rest(first: u32) {
+    let a_line = thread / A_ACROSS;
+    let b_line = thread / B_ACROSS;
+    coming0_a0 = rest_a(a_index - a_line * a_apart, first + a_line);
+    coming0_b0 = rest_b(b_index - b_line * b_apart, first + b_line);
+    coming0_b1 = rest_b(b_index - b_line * b_apart, first + b_line + B_PASS);
+}
+
 fn store(row: u32, col: u32, sums: vec4<f32>) {
     if (row >= p.m || col >= p.n) {
         return;
@@ -299,15 +321,14 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
     let block_row = (group * GROUP + within % group_rows) * BLOCK_M;
     let block_col = within / group_rows * BLOCK_N;
     let batch = block.z + p.block_z;
-    let a_first = p.a_offset.x + batch * p.a_stride.x;
-    let b_first = p.b_offset.x + batch * p.b_stride.x;
     c_first = p.c_offset.x + batch * p.c_stride.x;
     a_apart = p.a_ld / CHUNK;
     b_apart = p.b_ld / CHUNK;
-    a_index = (a_first + block_row) / CHUNK + thread / A_ACROSS * a_apart + thread % A_ACROSS;
-    b_index = (b_first + block_col) / CHUNK + thread / B_ACROSS * b_apart + thread % B_ACROSS;
-    a_last = (a_first + (p.k - 1u) * p.a_ld + p.m - 1u) / CHUNK;
-    b_last = (b_first + (p.k - 1u) * p.b_ld + p.n - 1u) / CHUNK;
+    // Beyond the operand a thread fetches its last column's chunk again, which reaches only sums that are not stored.
+    let a_first = (p.a_offset.x + batch * p.a_stride.x) / CHUNK;
+    let b_first = (p.b_offset.x + batch * p.b_stride.x) / CHUNK;
+    a_index = a_first + min(block_row / CHUNK + thread % A_ACROSS, (p.m - 1u) / CHUNK) + thread / A_ACROSS * a_apart;
+    b_index = b_first + min(block_col / CHUNK + thread % B_ACROSS, (p.n - 1u) / CHUNK) + thread / B_ACROSS * b_apart;
     a_place = thread / A_ACROSS * A_ROW + thread % A_ACROSS * 2u;
     b_place = thread / B_ACROSS * B_ROW + thread % B_ACROSS * 2u;
     let part_row = thread / SUBGROUP / PARTS_N * PART;
@@ -315,7 +336,9 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
     a_part = part_row / QUAD;
     b_part = part_col / QUAD;
 
-    if (p.k > 0u) {
+    let steps = p.k / BLOCK_K;
+    if (steps > 0u) {
+        k_last = (steps - 1u) * BLOCK_K;
         fetch0();
         fetch1();
         fetch2();
@@ -326,7 +349,8 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
         load_first();
         put1();
         fetch1();
-        for (var k = 0u; k < p.k; k += 4u * BLOCK_K) {
+        var step = 0u;
+        for (; step + 4u <= steps; step += 4u) {
             workgroupBarrier();  // waits for the odd tiles, and until all have the fragments of the even ones
             put2();
             fetch2();
@@ -335,7 +359,7 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
             put3();
             fetch3();
             multiply_odd();
-            workgroupBarrier();  // the same, two steps on
+            workgroupBarrier();
             put0();
             fetch0();
             multiply_even();
@@ -344,6 +368,31 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
             fetch1();
             multiply_odd();
         }
+        // The steps that do not fill a round.
+        if (step < steps) {
+            workgroupBarrier();
+            put2();
+            multiply_even();
+        }
+        if (step + 1u < steps) {
+            workgroupBarrier();
+            put3();
+            multiply_odd();
+        }
+        if (step + 2u < steps) {
+            workgroupBarrier();
+            put0();
+            multiply_even();
+        }
+    }
+    let whole = steps * BLOCK_K;
+    if (whole < p.k) {
+        fetch_rest(whole);
+        workgroupBarrier();  // waits until all have the fragments of the last whole step
+        put0();
+        workgroupBarrier();  // waits for the tiles
+        load_first();
+        multiply_even();  // and loads what is not multiplied
     }
 
     let row = block_row + part_row;

@@ -54,9 +54,6 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
 /// Bytes of the widest access.
 const VECTOR_BYTES: u64 = 16;
 
-/// Steps of k that kernels without a rest of k take at a time.
-const WHOLE_STEPS: u64 = 64;
-
 /// Whether every row of an operand starts at a whole vector.
 fn aligned(shape: &Shape, element: u64) -> bool {
     let whole = |elements: u64| (elements * element).is_multiple_of(VECTOR_BYTES);
@@ -189,7 +186,8 @@ impl Op for Matmul {
             "MIXED_LAYOUT" => return (problem.layout(0).transposed != problem.layout(1).transposed).into(),
             "OUTPUT_F32" => return (self.output_element(problem) == Element::F32).into(),
             "SHALLOW" => return (problem.dim(2) <= ladder_f32::MOST_SHALLOW).into(),
-            "WHOLE_STEPS" => return problem.dim(2).is_multiple_of(WHOLE_STEPS).into(),
+            "ALONG_A" => return (!problem.layout(0).transposed).into(),
+            "ALONG_B" => return problem.layout(1).transposed.into(),
             "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),
             "THICK_K" => return along_k(&inputs, thick).into(),
             "THIN_K" => return along_k(&inputs, 1 - thick).into(),

@@ -3,11 +3,17 @@
 use super::ladder_f32::transposes;
 use crate::backend::Cooperative;
 use crate::element::Element;
-use crate::rung::{Accepts, Alias, Grid, Need, Pass, Rung, Switch, rung};
+use crate::rung::{
+    Accepts, Alias, Arch, Grid, Matrices, Need, Operand, Pass, PassKernel, Rung, Source, Stored, Switch, Workspace,
+    rung,
+};
+use std::borrow::Cow;
 
 /// What NVIDIA and AMD adapters list, and what Apple's do.
 const SIXTEEN: Cooperative = Cooperative::square(16, Element::F16, Element::F32);
 const EIGHT: Cooperative = Cooperative::square(8, Element::F16, Element::F32);
+
+const NO_CUDA: &str = "CUDA's copy is of the rungs that use it there";
 
 /// What a rung that computes on its operands as they lie takes.
 const TEACHING: Accepts = Accepts { leading_dimension: true, scaling: true, ..Accepts::PACKED };
@@ -33,6 +39,8 @@ pub(super) fn rungs() -> Vec<Rung> {
         raster(),
         words(),
         ahead(),
+        ahead_turned(),
+        ahead_copied(),
     ]
 }
 
@@ -135,25 +143,17 @@ fn words() -> Rung {
 }
 
 fn ahead() -> Rung {
-    let need = |fact: &'static str, value, because: &'static str| Need {
-        language: None,
-        fact: fact.into(),
-        value,
-        because: because.into(),
-    };
+    const ACROSS: &str = "this rung takes a stored k x m and b k x n, in rows that start at multiples of 16 bytes; \
+                          its @turned and @copied forms take others";
+    /// Two buffers of 16 steps of k, with 8 halves of padding on either side.
     const TILES: u32 = 2 * 16 * (128 + 8 + 256 + 8);
+    /// A fragment of f32 on its way out for each subgroup.
+    const LEAVING: u32 = 8 * 2 * 16 * 20;
     let rung = rung!("matmul", "cooperative_ahead", no cuda "persistent overlaps more", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
         idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
         because: "The tensor cores need not wait for workgroup memory after each barrier, and four steps on their way cover the latency of L2.".into(),
         accepts: Accepts::ALL,
-        needs: vec![
-            need("TRANSPOSE_A", 1, "this rung takes a stored k x m; cooperative_words takes the other layouts"),
-            need("TRANSPOSE_B", 0, "this rung takes b stored k x n; cooperative_words takes the other layouts"),
-            need("WHOLE_STEPS", 1, "this rung takes a k that is a multiple of 64; cooperative_words takes any"),
-            need("VECTOR_A", 1, "the rows of a must start at multiples of 16 bytes; cooperative_words takes others"),
-            need("VECTOR_B", 1, "the rows of b must start at multiples of 16 bytes; cooperative_words takes others"),
-        ]
-        .into(),
+        needs: across(ACROSS, &[0, 1]).into(),
         constants: vec![("GROUP", 8)].into(),
         switches: vec![Switch::new("VECTOR_C", &[1, 0][..])].into(),
         aliases: vec![Alias {
@@ -163,8 +163,87 @@ fn ahead() -> Rung {
             text: "array<Output, 4>".into(),
         }]
         .into(),
-        shared_elements: TILES + 8 * 2 * 16 * 20,
+        shared_elements: TILES + LEAVING,
         cooperative: Some(SIXTEEN),
     });
     types(rung)
+}
+
+/// What a kernel asks that reads these operands across k, 16 bytes at a time.
+fn across(because: &'static str, operands: &[usize]) -> Vec<Need> {
+    let facts = [[("TRANSPOSE_A", 1), ("VECTOR_A", 1)], [("TRANSPOSE_B", 0), ("VECTOR_B", 1)]];
+    let need =
+        |(fact, value): (&'static str, u32)| Need { language: None, fact: fact.into(), value, because: because.into() };
+    operands.iter().flat_map(|&operand| facts[operand]).map(need).collect()
+}
+
+/// The pass that copies an operand to the workspace of its number, across k.
+fn copy_across(operand: usize) -> Pass {
+    const BLOCKS: u32 = 1056;
+    let questions = [["TRANSPOSE_A", "ALONG_A", "VECTOR_A"], ["TRANSPOSE_B", "ALONG_B", "VECTOR_B"]][operand];
+    let switch = |name: &'static str, question: usize| Switch::new(name, &[1, 0][..]).asking(questions[question]);
+    Pass {
+        suffix: ["copy_a", "copy_b"][operand].into(),
+        bindings: Some(vec![Operand::Input(operand), Operand::WorkspaceOut(operand)].into()),
+        kernel: Some(PassKernel {
+            name: "copy_operand".into(),
+            cuda: Source::Absent { because: NO_CUDA.into() },
+            arch: Arch::Compute70,
+            wgsl: Source::Text(Cow::Borrowed(rung!(@wgsl "matmul", "copy_operand"))),
+            constants: vec![("OPERAND", operand as u32), ("BLOCKS", BLOCKS)].into(),
+            switches: vec![switch("TRANSPOSED", 0), switch("TURN", 1), switch("VECTOR", 2)].into(),
+        }),
+        ..Pass::new([32, 8, 1], Grid::Fixed { blocks: BLOCKS })
+    }
+}
+
+/// `cooperative_ahead` on operands of which the first, or both, are copied across k before.
+fn ahead_on_copies(variant: &'static str, copies: usize, because: &'static str, needs: Vec<Need>) -> Rung {
+    let rung = ahead();
+    let half = rung.needs.iter().filter(|need| need.fact == "BF16").cloned();
+    let operand = |index| if index < copies { Operand::WorkspaceIn(index) } else { Operand::Input(index) };
+    let product = Pass {
+        bindings: Some(vec![operand(0), operand(1), Operand::Output(0)].into()),
+        kernel: Some(PassKernel {
+            name: rung.name.clone(),
+            cuda: rung.cuda.clone(),
+            arch: Arch::Compute70,
+            wgsl: rung.wgsl.clone(),
+            constants: rung.constants.clone(),
+            switches: rung.switches.clone(),
+        }),
+        ..rung.passes[0].clone()
+    };
+    let form = |input| {
+        Workspace::Matrices(Matrices { input, element: None, parts: 1, stored: Stored::Transposed(input == 0) })
+    };
+    let chunk = Alias { name: "Chunk".into(), switch: "VECTOR".into(), value: 0, text: "array<u32, 4>".into() };
+    Rung {
+        variant: variant.into(),
+        idea: "Operands that run along k, or whose rows start anywhere, are first copied to where tiles are read in whole rows.".into(),
+        because: because.into(),
+        needs: needs.into_iter().chain(half).collect(),
+        passes: (0..copies).map(copy_across).chain([product]).collect(),
+        workspace: (0..copies).map(form).collect(),
+        aliases: rung.aliases.iter().cloned().chain([chunk]).collect(),
+        ..rung
+    }
+}
+
+fn ahead_turned() -> Rung {
+    const A_ALONG: &str = "this rung turns an a that is stored m x k; cooperative_ahead takes the other";
+    const B: &str =
+        "b must be stored k x n in rows that start at multiples of 16 bytes; cooperative_ahead@copied takes others";
+    let along = Need { language: None, fact: "TRANSPOSE_A".into(), value: 0, because: A_ALONG.into() };
+    let because = "Turning a costs 2 to 4 % of the product and gains what the loads of 32 bytes in a row lose.";
+    ahead_on_copies("turned", 1, because, across(B, &[1]).into_iter().chain([along]).collect())
+}
+
+fn ahead_copied() -> Rung {
+    ahead_on_copies(
+        "copied",
+        2,
+        "Copies cost a share of m or n of the product; slow loads would cost all of it.",
+        Vec::new(),
+    )
 }
