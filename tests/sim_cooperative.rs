@@ -206,32 +206,43 @@ fn needs_warps_of_32_lanes() {
     assert!(Program::new(&text, None, &[]).unwrap().uses_cooperative_matrices());
 }
 
-/// What the top rung takes, with tiles that reach over both edges.
+/// What the top rungs take, with tiles that reach over both edges.
 #[test]
-fn the_top_rung_is_right_at_edges_with_everything_a_problem_can_have() {
-    let rung = Matmul.ladder().iter().find(|rung| rung.id() == "cooperative_ahead").unwrap();
+fn the_top_rungs_are_right_at_edges_with_everything_a_problem_can_have() {
     let layout = |leading_dimension, offset, transposed| Layout {
         leading_dimension: Some(leading_dimension),
         offset,
         transposed,
         ..Layout::default()
     };
-    for (c_ld, output, k) in [(270, Element::F32, 128), (264, Element::F16, 64)] {
-        let mut problem = Problem::new(Element::F16, [130, 261, k])
-            .with_layout(0, layout(136, 8, true))
-            .with_layout(1, layout(272, 16, false))
-            .with_layout(2, layout(c_ld, 4, false))
-            .with_output(output)
-            .with_batch(2);
-        (problem.alpha, problem.beta) = (-0.5, 2.0);
-        pollster::block_on(async {
-            let session = Session::new(Sim::open(&Select::default()).await.unwrap());
-            let stage = session.stage(&Matmul, &problem, Inputs::Seeded(3)).await.unwrap();
-            let prepared = session.prepare(&stage, rung).await.unwrap();
-            match session.verify(prepared).await.unwrap() {
-                Verdict::Pass(_) => {}
-                Verdict::Fail(mismatch) => panic!("{mismatch}"),
-            }
-        });
+    // A k of whole rounds, and one that leaves steps and a part of one; in place, turned, and copied from anywhere.
+    let operands: [(&str, [Layout; 2]); 4] = [
+        ("", [layout(136, 8, true), layout(272, 16, false)]),
+        ("@turned", [layout(152, 8, false), layout(272, 16, false)]),
+        ("@copied", [layout(149, 3, false), layout(151, 5, true)]),
+        ("@copied", [layout(133, 1, true), layout(263, 7, false)]),
+    ];
+    for (name, (form, [a, b])) in
+        ["cooperative_ahead", "cooperative_tall"].into_iter().flat_map(|name| operands.map(|o| (name, o)))
+    {
+        let rung = Matmul.ladder().iter().find(|rung| rung.id() == format!("{name}{form}")).unwrap();
+        for (c_ld, output, k) in [(270, Element::F32, 128), (264, Element::F16, 147)] {
+            let mut problem = Problem::new(Element::F16, [130, 261, k])
+                .with_layout(0, a)
+                .with_layout(1, b)
+                .with_layout(2, layout(c_ld, 4, false))
+                .with_output(output)
+                .with_batch(2);
+            (problem.alpha, problem.beta) = (-0.5, 2.0);
+            pollster::block_on(async {
+                let session = Session::new(Sim::open(&Select::default()).await.unwrap());
+                let stage = session.stage(&Matmul, &problem, Inputs::Seeded(3)).await.unwrap();
+                let prepared = session.prepare(&stage, rung).await.unwrap();
+                match session.verify(prepared).await.unwrap() {
+                    Verdict::Pass(_) => {}
+                    Verdict::Fail(mismatch) => panic!("{name}{form}: {mismatch}"),
+                }
+            });
+        }
     }
 }

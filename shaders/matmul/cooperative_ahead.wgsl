@@ -1,5 +1,5 @@
 // Idea. Load the fragments of the next step while the tensor cores multiply those of this one.
-// Changed from the rung below. Two buffers of 16 steps of k and two sets of fragments, so that one barrier per step is enough; four steps are on their way in registers; 8 subgroups share 128 x 256 results; no branch and no mask in the loop, so that the driver may move loads: what is left of k comes behind it.
+// Changed from the rung below. Two buffers of 16 steps of k and two sets of fragments, so that one barrier per step is enough; four steps are on their way in registers; 8 subgroups share 128 x 256 results; no branch, mask or clamp in the loop, which is what the driver can move loads in: the last steps come behind it.
 // A thread owns. With the 31 others of its subgroup 4 x 4 fragments: 64 x 64 elements of C; the 3 chunks of each of four steps on their way.
 // Memory traffic. Global: a quarter less than below for the larger tile. Shared: per 16 steps of k a subgroup reads 128 x 16 halves for 64 x 64 x 16 multiply-adds, while it multiplies.
 // Needs. Cooperative matrices of 16 x 16 x 16, f16 with f32 sums; a subgroup size of 32; a stored k x m and b k x n, in rows that start at multiples of 16 bytes; any m, n and k, offsets, batch, alpha and beta, c in f32 or f16; the three bindings a multiple of 16 bytes long.
@@ -24,8 +24,8 @@ const B_ACROSS: u32 = 32u;    // chunks across a tile of b: BLOCK_N / CHUNK
 const B_PASS: u32 = 8u;       // steps of k that one chunk per thread fills in a tile of b: THREADS / B_ACROSS
 const A_ROW: u32 = 34u;       // quads from one step of k to the next in shared memory: 8 halves more than the tile is wide,
 const B_ROW: u32 = 66u;       // so that 8 rows of a fragment lie in different banks
-const FRAGMENT: u32 = 80u;    // quads of f32 per fragment on its way out: SIDE rows of
-const FRAGMENT_ROW: u32 = 5u; // SIDE / 4 + 1 quads
+const LEAVING: u32 = 80u;     // quads of f32 in a fragment on its way out: SIDE rows of
+const LEAVING_ROW: u32 = 5u;  // SIDE / QUAD + 1 quads
 
 // 4 elements of c: vec4 where its leading dimension, offset and stride are multiples of 4 (VECTOR_C 1), else array<Output, 4>
 alias Chunk_c = vec4<Output>;
@@ -55,7 +55,7 @@ var<workgroup> a_tile_even: array<vec4<f16>, BLOCK_K * A_ROW>;   // BLOCK_K step
 var<workgroup> b_tile_even: array<vec4<f16>, BLOCK_K * B_ROW>;   // BLOCK_K steps of k x B_ROW quads of columns
 var<workgroup> a_tile_odd: array<vec4<f16>, BLOCK_K * A_ROW>;    // the same
 var<workgroup> b_tile_odd: array<vec4<f16>, BLOCK_K * B_ROW>;    // the same
-var<workgroup> leaving: array<vec4<f32>, THREADS / SUBGROUP * FRAGMENT>;   // a fragment of C per subgroup, SIDE rows of FRAGMENT_ROW quads
+var<workgroup> leaving: array<vec4<f32>, THREADS / SUBGROUP * LEAVING>;   // a fragment of C per subgroup, SIDE rows of LEAVING_ROW quads
 
 // sums: fragment row i, fragment column j of the subgroup's 4 x 4
 var<private> c00: Sums; var<private> c01: Sums; var<private> c02: Sums; var<private> c03: Sums;
@@ -71,53 +71,47 @@ var<private> coming1_a0: vec4<u32>; var<private> coming1_b0: vec4<u32>; var<priv
 var<private> coming2_a0: vec4<u32>; var<private> coming2_b0: vec4<u32>; var<private> coming2_b1: vec4<u32>;
 var<private> coming3_a0: vec4<u32>; var<private> coming3_b0: vec4<u32>; var<private> coming3_b1: vec4<u32>;
 var<private> thread: u32;
-var<private> k_next: u32;   // first step of k of the tiles that are fetched next, and of the last whole ones
-var<private> k_last: u32;
-var<private> a_index: u32;  // this thread's chunk of a, in the first step, and chunks from one step of k to the next
+var<private> a_index: u32;  // chunk of a that this thread fetches next, and chunks from one step of k to the next
 var<private> a_apart: u32;
 var<private> b_index: u32;  // the same of b
 var<private> b_apart: u32;
-var<private> a_place: u32;  // quad of this thread's chunk in a tile
+var<private> a_place: u32;  // quad of this thread's first chunk in a tile
 var<private> b_place: u32;
 var<private> a_part: u32;   // quad of the subgroup's first row, and of its first column
 var<private> b_part: u32;
 var<private> c_first: u32;  // first element of this batch's c
 
-// Fetches what this thread brings to a step of k; beyond the last whole step that one again.
-fn fetch0() {
-    let a_now = a_index + k_next * a_apart;
-    let b_now = b_index + k_next * b_apart;
-    coming0_a0 = a[a_now];
-    coming0_b0 = b[b_now];
-    coming0_b1 = b[b_now + B_PASS * b_apart];
-    k_next = min(k_next + BLOCK_K, k_last);
+// Fetches what this thread brings to a step of k.
+fn fetch0(a_step: u32, b_step: u32) {
+    coming0_a0 = a[a_index];
+    coming0_b0 = b[b_index];
+    coming0_b1 = b[b_index + B_PASS * b_apart];
+    a_index += a_step;
+    b_index += b_step;
 }
 
-fn fetch1() {
-    let a_now = a_index + k_next * a_apart;
-    let b_now = b_index + k_next * b_apart;
-    coming1_a0 = a[a_now];
-    coming1_b0 = b[b_now];
-    coming1_b1 = b[b_now + B_PASS * b_apart];
-    k_next = min(k_next + BLOCK_K, k_last);
+fn fetch1(a_step: u32, b_step: u32) {
+    coming1_a0 = a[a_index];
+    coming1_b0 = b[b_index];
+    coming1_b1 = b[b_index + B_PASS * b_apart];
+    a_index += a_step;
+    b_index += b_step;
 }
 
-fn fetch2() {
-    let a_now = a_index + k_next * a_apart;
-    let b_now = b_index + k_next * b_apart;
-    coming2_a0 = a[a_now];
-    coming2_b0 = b[b_now];
-    coming2_b1 = b[b_now + B_PASS * b_apart];
-    k_next = min(k_next + BLOCK_K, k_last);
+fn fetch2(a_step: u32, b_step: u32) {
+    coming2_a0 = a[a_index];
+    coming2_b0 = b[b_index];
+    coming2_b1 = b[b_index + B_PASS * b_apart];
+    a_index += a_step;
+    b_index += b_step;
 }
 
-fn fetch3() {
-    let a_now = a_index + k_next * a_apart;
-    let b_now = b_index + k_next * b_apart;
-    coming3_a0 = a[a_now];
-    coming3_b0 = b[b_now];
-    coming3_b1 = b[b_now + B_PASS * b_apart];
-    k_next = min(k_next + BLOCK_K, k_last);
+fn fetch3(a_step: u32, b_step: u32) {
+    coming3_a0 = a[a_index];
+    coming3_b0 = b[b_index];
+    coming3_b1 = b[b_index + B_PASS * b_apart];
+    a_index += a_step;
+    b_index += b_step;
 }
 
 fn halves(low: u32, high: u32) -> vec4<f16> {
@@ -161,8 +155,8 @@ fn put3() {
     b_tile_odd[b_place + B_PASS * B_ROW + 1u] = halves(coming3_b1.z, coming3_b1.w);
 }
 
-// The fragments of the first step.
-fn load_first() {
+// The fragments of an even step.
+fn load_even() {
     let b0_at = b_part;
     b0_even = coopLoadT<Fragment_b>(&b_tile_even[b0_at], B_ROW);
     let b1_at = b_part + STEPS;
@@ -253,7 +247,27 @@ fn multiply_odd() {
     c30 = coopMultiplyAdd(a3_odd, b0_odd, c30);
 }
 
-// The chunk of a column in one row of k, 0 beyond the last one.
+// Multiplies the fragments of an even step.
+fn multiply_only_even() {
+    c00 = coopMultiplyAdd(a0_even, b0_even, c00);
+    c01 = coopMultiplyAdd(a0_even, b1_even, c01);
+    c02 = coopMultiplyAdd(a0_even, b2_even, c02);
+    c03 = coopMultiplyAdd(a0_even, b3_even, c03);
+    c13 = coopMultiplyAdd(a1_even, b3_even, c13);
+    c12 = coopMultiplyAdd(a1_even, b2_even, c12);
+    c11 = coopMultiplyAdd(a1_even, b1_even, c11);
+    c10 = coopMultiplyAdd(a1_even, b0_even, c10);
+    c20 = coopMultiplyAdd(a2_even, b0_even, c20);
+    c21 = coopMultiplyAdd(a2_even, b1_even, c21);
+    c22 = coopMultiplyAdd(a2_even, b2_even, c22);
+    c23 = coopMultiplyAdd(a2_even, b3_even, c23);
+    c33 = coopMultiplyAdd(a3_even, b3_even, c33);
+    c32 = coopMultiplyAdd(a3_even, b2_even, c32);
+    c31 = coopMultiplyAdd(a3_even, b1_even, c31);
+    c30 = coopMultiplyAdd(a3_even, b0_even, c30);
+}
+
+// A chunk of a row of k, 0 where there is no such row.
 fn rest_a(column: u32, k: u32) -> vec4<u32> {
     return select(vec4<u32>(), a[column + min(k, p.k - 1u) * a_apart], k < p.k);
 }
@@ -262,13 +276,11 @@ fn rest_b(column: u32, k: u32) -> vec4<u32> {
     return select(vec4<u32>(), b[column + min(k, p.k - 1u) * b_apart], k < p.k);
 }
 
-// Fetches the step of k that is cut off.
-fn fetch_rest(first: u32) {
-    let a_line = thread / A_ACROSS;
-    let b_line = thread / B_ACROSS;
-    coming0_a0 = rest_a(a_index - a_line * a_apart, first + a_line);
-    coming0_b0 = rest_b(b_index - b_line * b_apart, first + b_line);
-    coming0_b1 = rest_b(b_index - b_line * b_apart, first + b_line + B_PASS);
+// Fetches the steps of k from `first` on, 0 for those that are missing. Columns of k are counted in chunks.
+fn fetch_rest(first: u32, a_column: u32, b_column: u32) {
+    coming0_a0 = rest_a(a_column, first + thread / A_ACROSS);
+    coming0_b0 = rest_b(b_column, first + thread / B_ACROSS);
+    coming0_b1 = rest_b(b_column, first + thread / B_ACROSS + B_PASS);
 }
 
 fn store(row: u32, col: u32, sums: vec4<f32>) {
@@ -296,17 +308,10 @@ fn store(row: u32, col: u32, sums: vec4<f32>) {
     }
 }
 
-// Brings one fragment of sums to c, through shared memory, where edges, alpha, beta and the type of c are seen to.
-fn finish(sums: Sums, row: u32, col: u32) {
-    let place = thread / SUBGROUP * FRAGMENT;
-    coopStoreT(sums, &leaving[place], FRAGMENT_ROW);
-    workgroupBarrier();  // waits for the fragment
-    let own_row = thread % SUBGROUP / 2u;
-    let own_quad = thread % 2u * 2u;
-    let at = place + own_row * FRAGMENT_ROW + own_quad;
-    store(row + own_row, col + own_quad * QUAD, leaving[at]);
-    store(row + own_row, col + (own_quad + 1u) * QUAD, leaving[at + 1u]);
-    workgroupBarrier();  // waits until all have read: the next fragment overwrites it
+// Brings a fragment of sums to shared memory.
+fn leave(sums: Sums) {
+    let place = thread / SUBGROUP * LEAVING;
+    coopStoreT(sums, &leaving[place], LEAVING_ROW);
 }
 
 @compute @workgroup_size(THREADS)
@@ -324,93 +329,130 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
     c_first = p.c_offset.x + batch * p.c_stride.x;
     a_apart = p.a_ld / CHUNK;
     b_apart = p.b_ld / CHUNK;
-    // Beyond the operand a thread fetches its last column's chunk again, which reaches only sums that are not stored.
+    // Beyond the operand a thread fetches the last chunk of a row again, which reaches only sums that are not stored.
     let a_first = (p.a_offset.x + batch * p.a_stride.x) / CHUNK;
     let b_first = (p.b_offset.x + batch * p.b_stride.x) / CHUNK;
-    a_index = a_first + min(block_row / CHUNK + thread % A_ACROSS, (p.m - 1u) / CHUNK) + thread / A_ACROSS * a_apart;
-    b_index = b_first + min(block_col / CHUNK + thread % B_ACROSS, (p.n - 1u) / CHUNK) + thread / B_ACROSS * b_apart;
+    let a_column = a_first + min(block_row / CHUNK + thread % A_ACROSS, (p.m - 1u) / CHUNK);
+    a_index = a_column + thread / A_ACROSS * a_apart;
     a_place = thread / A_ACROSS * A_ROW + thread % A_ACROSS * 2u;
+    let b_column = b_first + min(block_col / CHUNK + thread % B_ACROSS, (p.n - 1u) / CHUNK);
+    b_index = b_column + thread / B_ACROSS * b_apart;
     b_place = thread / B_ACROSS * B_ROW + thread % B_ACROSS * 2u;
     let part_row = thread / SUBGROUP / PARTS_N * PART;
     let part_col = thread / SUBGROUP % PARTS_N * PART;
     a_part = part_row / QUAD;
     b_part = part_col / QUAD;
 
-    let steps = p.k / BLOCK_K;
-    if (steps > 0u) {
-        k_last = (steps - 1u) * BLOCK_K;
-        fetch0();
-        fetch1();
-        fetch2();
-        fetch3();
+    let rounds = p.k / (4u * BLOCK_K);  // of four steps
+    let a_step = BLOCK_K * a_apart;
+    let b_step = BLOCK_K * b_apart;
+    fetch0(a_step, b_step);
+    fetch1(a_step, b_step);
+    fetch2(a_step, b_step);
+    fetch3(a_step, b_step);
+    put0();
+    fetch0(a_step, b_step);
+    workgroupBarrier();  // waits for the first even tiles
+    load_even();
+    put1();
+    fetch1(a_step, b_step);
+    for (var round = 0u; round < rounds; round++) {
+        // Six steps ahead: in the last two rounds the last step is fetched again.
+        let first = round + 2u <= rounds;
+        let others = round + 3u <= rounds;
+        let a_first_step = select(0u, a_step, first);
+        let b_first_step = select(0u, b_step, first);
+        let a_other_step = select(0u, a_step, others);
+        let b_other_step = select(0u, b_step, others);
+        workgroupBarrier();  // waits for the odd tiles, and until all have the fragments of the even ones
+        put2();
+        fetch2(a_first_step, b_first_step);
+        multiply_even();
+        workgroupBarrier();  // waits for the even tiles, and until all have the fragments of the odd ones
+        put3();
+        fetch3(a_other_step, b_other_step);
+        multiply_odd();
+        workgroupBarrier();
         put0();
-        fetch0();
-        workgroupBarrier();  // waits for the first even tiles
-        load_first();
+        fetch0(a_other_step, b_other_step);
+        multiply_even();
+        workgroupBarrier();
         put1();
-        fetch1();
-        var step = 0u;
-        for (; step + 4u <= steps; step += 4u) {
-            workgroupBarrier();  // waits for the odd tiles, and until all have the fragments of the even ones
-            put2();
-            fetch2();
-            multiply_even();
-            workgroupBarrier();  // waits for the even tiles, and until all have the fragments of the odd ones
-            put3();
-            fetch3();
-            multiply_odd();
-            workgroupBarrier();
-            put0();
-            fetch0();
-            multiply_even();
-            workgroupBarrier();
-            put1();
-            fetch1();
-            multiply_odd();
-        }
-        // The steps that do not fill a round.
-        if (step < steps) {
-            workgroupBarrier();
-            put2();
-            multiply_even();
-        }
-        if (step + 1u < steps) {
-            workgroupBarrier();
-            put3();
-            multiply_odd();
-        }
-        if (step + 2u < steps) {
-            workgroupBarrier();
-            put0();
-            multiply_even();
-        }
+        fetch1(a_other_step, b_other_step);
+        multiply_odd();
     }
-    let whole = steps * BLOCK_K;
-    if (whole < p.k) {
-        fetch_rest(whole);
-        workgroupBarrier();  // waits until all have the fragments of the last whole step
+    // The steps that fill no round; a loop, not a branch, since sums that come on two paths cost registers.
+    for (var first = rounds * 4u * BLOCK_K; first < p.k; first += BLOCK_K) {
+        fetch_rest(first, a_column, b_column);
+        workgroupBarrier();  // waits until all have the fragments before
         put0();
         workgroupBarrier();  // waits for the tiles
-        load_first();
-        multiply_even();  // and loads what is not multiplied
+        load_even();
+        multiply_only_even();
     }
 
-    let row = block_row + part_row;
-    let col = block_col + part_col;
-    finish(c00, row, col);
-    finish(c01, row, col + SIDE);
-    finish(c02, row, col + 2u * SIDE);
-    finish(c03, row, col + 3u * SIDE);
-    finish(c10, row + SIDE, col);
-    finish(c11, row + SIDE, col + SIDE);
-    finish(c12, row + SIDE, col + 2u * SIDE);
-    finish(c13, row + SIDE, col + 3u * SIDE);
-    finish(c20, row + 2u * SIDE, col);
-    finish(c21, row + 2u * SIDE, col + SIDE);
-    finish(c22, row + 2u * SIDE, col + 2u * SIDE);
-    finish(c23, row + 2u * SIDE, col + 3u * SIDE);
-    finish(c30, row + 3u * SIDE, col);
-    finish(c31, row + 3u * SIDE, col + SIDE);
-    finish(c32, row + 3u * SIDE, col + 2u * SIDE);
-    finish(c33, row + 3u * SIDE, col + 3u * SIDE);
+    // The sums leave a fragment at a time, through shared memory, where edges, alpha, beta and the type of c are seen to.
+    // A count that the driver does not know: it would write the loop out, and then has no registers left for the loop above.
+    let own_row = thread % SUBGROUP / 2u;
+    let own_quad = thread % 2u * 2u;
+    let fragments = 16u * min(p.batch, 1u);
+    for (var fragment = 0u; fragment < fragments; fragment++) {
+        switch (fragment) {
+            case 0u: {
+                leave(c00);
+            }
+            case 1u: {
+                leave(c01);
+            }
+            case 2u: {
+                leave(c02);
+            }
+            case 3u: {
+                leave(c03);
+            }
+            case 4u: {
+                leave(c10);
+            }
+            case 5u: {
+                leave(c11);
+            }
+            case 6u: {
+                leave(c12);
+            }
+            case 7u: {
+                leave(c13);
+            }
+            case 8u: {
+                leave(c20);
+            }
+            case 9u: {
+                leave(c21);
+            }
+            case 10u: {
+                leave(c22);
+            }
+            case 11u: {
+                leave(c23);
+            }
+            case 12u: {
+                leave(c30);
+            }
+            case 13u: {
+                leave(c31);
+            }
+            case 14u: {
+                leave(c32);
+            }
+            default: {
+                leave(c33);
+            }
+        }
+        workgroupBarrier();  // waits for the fragments
+        let row = block_row + part_row + fragment / 4u * SIDE + own_row;
+        let col = block_col + part_col + (fragment % 4u * SIDE + own_quad * QUAD);
+        let at = thread / SUBGROUP * LEAVING + own_row * LEAVING_ROW + own_quad;
+        store(row, col, leaving[at]);
+        store(row, col + QUAD, leaving[at + 1u]);
+        workgroupBarrier();  // waits until all have read: the next fragments overwrite them
+    }
 }

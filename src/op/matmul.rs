@@ -186,6 +186,7 @@ impl Op for Matmul {
             "MIXED_LAYOUT" => return (problem.layout(0).transposed != problem.layout(1).transposed).into(),
             "OUTPUT_F32" => return (self.output_element(problem) == Element::F32).into(),
             "SHALLOW" => return (problem.dim(2) <= ladder_f32::MOST_SHALLOW).into(),
+            "DEEP" => return (problem.dim(2) >= ladder_cooperative::LEAST_DEEP).into(),
             "ALONG_A" => return (!problem.layout(0).transposed).into(),
             "ALONG_B" => return problem.layout(1).transposed.into(),
             "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),

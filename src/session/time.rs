@@ -15,6 +15,10 @@ use std::time::Instant;
 const QUEUED_NS: f64 = 1e8;
 /// The most rounds to queue at a time.
 const MOST_QUEUED: usize = 256;
+/// What a batch may be faster than the one before when the clocks have settled, as a share.
+const SETTLED: f64 = 0.01;
+/// How many times the warm-up may last while they have not.
+const MOST_WARMUPS: u32 = 5;
 
 impl<B: Backend> Session<B> {
     /// Times verified rungs against each other: every round runs each once, each time on the next of
@@ -27,11 +31,18 @@ impl<B: Backend> Session<B> {
         timing.check()?;
         let rings = self.rings(contenders, timing.warm_cache).await?;
         let start = Instant::now();
-        let (mut turn, mut together) = (0, 1);
-        while turn == 0 || start.elapsed() < timing.warmup {
+        let (mut turn, mut together, mut settled) = (0, 1, false);
+        let mut round_ns = f64::INFINITY;
+        // Until the clocks are up: no batch is faster than the one before.
+        while turn == 0
+            || start.elapsed() < timing.warmup
+            || (!settled && start.elapsed() < timing.warmup * MOST_WARMUPS)
+        {
             let rounds = self.rounds(contenders, &rings, turn, together).await?;
             turn += together;
-            let round_ns: f64 = rounds.iter().rev().take(1).flatten().sum();
+            let before = round_ns;
+            round_ns = rounds.iter().rev().take(1).flatten().sum();
+            settled = round_ns > before * (1.0 - SETTLED);
             together = ((QUEUED_NS / round_ns) as usize).clamp(1, MOST_QUEUED);
         }
         let mut all: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];

@@ -77,6 +77,7 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("matmul", "cooperative_raster", "每次八行地走过分块；支持所有布局、偏移和成批。"),
     ("matmul", "cooperative_words", "操作数读取和分块写出都以 16 字节、按存放次序进行。"),
     ("matmul", "cooperative_ahead", "本步相乘时载入下一步的片段；分块 128 x 256。"),
+    ("matmul", "cooperative_tall", "两个线程块共用一个多处理器，每个子组 80 x 64 个结果。"),
     ("matmul", "tensor_core", "张量核做乘法：线程束每次交出 16 x 16 和 16 x 8 个元素。"),
     ("matmul", "ldmatrix_pipelined", "异步复制填充多级的环；ldmatrix 一次交给线程束四个 8 x 8 块。"),
     ("matmul", "wgmma", "四个线程束共同相乘，直接取自由批量复制填充的共享内存。"),

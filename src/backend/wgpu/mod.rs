@@ -1,6 +1,7 @@
 //! The portable backend: WGSL through `wgpu` (Vulkan, Metal, DX12, GL, and WebGPU in a browser).
 
 mod adapter;
+mod awake;
 mod timer;
 mod transfer;
 
@@ -29,7 +30,7 @@ pub struct Wgpu {
     params: Mutex<HashMap<Vec<u8>, wgpu::Buffer>>,
     /// What results are read back through, kept for the next one.
     staging: Mutex<Option<wgpu::Buffer>>,
-    stopwatch: Mutex<Option<timer::Stopwatch>>,
+    stopwatch: Mutex<Option<Box<timer::Stopwatch>>>,
 }
 
 /// The most params that are kept.

@@ -1,5 +1,6 @@
 //! The clock of the portable backend: timestamp queries, or the host's clock where there are none.
 
+use super::awake::Awake;
 use super::{Code, Wgpu, lock};
 use crate::backend::{Backend, Clock, Launch};
 use crate::error::{Error, Result};
@@ -13,10 +14,12 @@ pub(super) struct Stopwatch {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
+    awake: Option<Awake>,
 }
 
 impl Stopwatch {
-    fn new(device: &wgpu::Device) -> Self {
+    fn new(wgpu: &Wgpu) -> Self {
+        let device = &wgpu.device;
         let buffer = |usage| wgpu::BufferDescriptor {
             label: Some("times"),
             size: TIMESTAMPS as u64 * 8,
@@ -33,6 +36,7 @@ impl Stopwatch {
             }),
             resolved: device.create_buffer(&buffer(resolved)),
             staging: device.create_buffer(&buffer(staging)),
+            awake: Awake::new(wgpu),
         }
     }
 }
@@ -57,12 +61,14 @@ pub(super) async fn time(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]]) -> Result<V
 async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f64) -> Result<Vec<f64>> {
     // Taken out while it is used, so that another thread makes its own.
     let kept = lock(&wgpu.stopwatch).take();
-    let watch = kept.unwrap_or_else(|| Stopwatch::new(&wgpu.device));
+    let watch = kept.unwrap_or_else(|| Box::new(Stopwatch::new(wgpu)));
     let count = works.len() as u32 * 2;
     let bytes = u64::from(count) * 8;
+    watch.awake.iter().for_each(Awake::back);
     for (index, work) in works.iter().enumerate() {
-        // One submission per work: long works must not add up to a watchdog's limit, and the device
-        // starts on the first while the host records the next.
+        // One submission per work: those follow one another, while works within one could overlap; long
+        // works must not add up to a watchdog's limit; and the device starts on the first while the host
+        // records the next.
         let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("time") });
         record(wgpu, &mut encoder, work, &watch.set, index as u32 * 2)?;
         wgpu.queue.submit([encoder.finish()]);
@@ -70,14 +76,16 @@ async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f6
     let mut encoder = wgpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("times") });
     encoder.resolve_query_set(&watch.set, 0..count, &watch.resolved, 0);
     encoder.copy_buffer_to_buffer(&watch.resolved, 0, &watch.staging, 0, bytes);
-    wgpu.queue.submit([encoder.finish()]);
-    wgpu.map(&watch.staging, bytes).await?;
+    let times = wgpu.queue.submit([encoder.finish()]);
+    watch.awake.iter().for_each(|awake| awake.queue(wgpu));
+    wgpu.map(&watch.staging, bytes, Some(times)).await?;
     let view = watch.staging.get_mapped_range(..bytes).map_err(|error| Error::device("get_mapped_range", error))?;
     let ticks: Vec<u64> =
         view.chunks_exact(8).map(|b| u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])).collect();
     drop(view);
     watch.staging.unmap();
     wgpu.check()?;
+    watch.awake.iter().for_each(Awake::away);
     lock(&wgpu.stopwatch).replace(watch);
     Ok(ticks.chunks_exact(2).map(|t| t[1].saturating_sub(t[0]) as f64 * period_ns).collect())
 }

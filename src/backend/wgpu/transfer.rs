@@ -89,7 +89,7 @@ impl Wgpu {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
         encoder.copy_buffer_to_buffer(buffer, offset, staging, 0, len);
         self.queue.submit([encoder.finish()]);
-        self.map(staging, len).await?;
+        self.map(staging, len, None).await?;
         let view = staging.get_mapped_range(..len).map_err(|error| Error::device("get_mapped_range", error))?;
         bytes.par_chunks_mut(PIECE).zip(view.par_chunks(PIECE)).for_each(|(to, from)| to.copy_from_slice(from));
         drop(view);
@@ -97,14 +97,20 @@ impl Wgpu {
         self.check()
     }
 
-    /// Waits until `staging` can be read. Natively this blocks in `poll`; a browser calls back by itself.
-    pub(super) async fn map(&self, staging: &wgpu::Buffer, len: u64) -> Result<()> {
+    /// Waits until `staging` can be read: for one submission, or for all so far. Natively this blocks in
+    /// `poll`; a browser calls back by itself.
+    pub(super) async fn map(
+        &self,
+        staging: &wgpu::Buffer,
+        len: u64,
+        submission: Option<wgpu::SubmissionIndex>,
+    ) -> Result<()> {
         let (sender, receiver) = oneshot_channel();
         staging.map_async(wgpu::MapMode::Read, ..len, move |result| {
             // The receiver may be gone if its future was dropped; nobody waits then.
             let _ = sender.send(result);
         });
-        self.wait()?;
+        self.wait_for(submission)?;
         match receiver.receive().await {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => self.check().and(Err(Error::device("map_async", error))),
@@ -114,8 +120,15 @@ impl Wgpu {
 
     /// Waits for all work so far, where waiting is possible.
     pub(super) fn wait(&self) -> Result<()> {
+        self.wait_for(None)
+    }
+
+    /// Waits for one submission, or for all so far.
+    fn wait_for(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<()> {
+        #[cfg(target_arch = "wasm32")]
+        let _ = submission;
         #[cfg(not(target_arch = "wasm32"))]
-        if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
+        if let Err(error) = self.device.poll(wgpu::PollType::Wait { submission_index: submission, timeout: None }) {
             self.check()?;
             return Err(Error::device("poll", error));
         }

@@ -39,8 +39,11 @@ pub(super) fn rungs() -> Vec<Rung> {
         raster(),
         words(),
         ahead(),
-        ahead_turned(),
-        ahead_copied(),
+        turned(ahead()),
+        copied(ahead()),
+        tall(),
+        turned(tall()),
+        copied(tall()),
     ]
 }
 
@@ -142,19 +145,46 @@ fn words() -> Rung {
     chunks(rung, "array<u32, 4>")
 }
 
+/// The least k of kernels that begin with several steps of it.
+pub(super) const LEAST_DEEP: u64 = 128;
+
+const ACROSS: &str = "this rung takes a stored k x m and b k x n, in rows that start at multiples of 16 bytes; its \
+                      @turned and @copied forms take others";
+const DEEP: &str = "this rung takes a k of at least 128; cooperative_words takes any";
+
 fn ahead() -> Rung {
-    const ACROSS: &str = "this rung takes a stored k x m and b k x n, in rows that start at multiples of 16 bytes; \
-                          its @turned and @copied forms take others";
     /// Two buffers of 16 steps of k, with 8 halves of padding on either side.
     const TILES: u32 = 2 * 16 * (128 + 8 + 256 + 8);
-    /// A fragment of f32 on its way out for each subgroup.
+    /// A fragment of f32 on its way out for each subgroup, in rows with 4 of padding.
     const LEAVING: u32 = 8 * 2 * 16 * 20;
     let rung = rung!("matmul", "cooperative_ahead", no cuda "persistent overlaps more", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
         idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
         because: "The tensor cores need not wait for workgroup memory after each barrier, and four steps on their way cover the latency of L2.".into(),
         accepts: Accepts::ALL,
-        needs: across(ACROSS, &[0, 1]).into(),
         constants: vec![("GROUP", 8)].into(),
+        shared_elements: TILES + LEAVING,
+    });
+    across_k(rung)
+}
+
+fn tall() -> Rung {
+    /// One buffer of 32 steps of k.
+    const TILES: u32 = 32 * (160 + 8 + 128 + 8);
+    const LEAVING: u32 = 4 * 2 * 16 * 20;
+    let rung = rung!("matmul", "cooperative_tall", no cuda "persistent overlaps more", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 160 }, {
+        idea: "Two blocks share a multiprocessor, with 80 x 64 results per subgroup.".into(),
+        because: "While one block waits for its tiles the other multiplies, and larger parts read less of workgroup memory.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("GROUP", 8)].into(),
+        shared_elements: TILES + LEAVING,
+    });
+    across_k(rung)
+}
+
+/// A kernel that reads both operands across k, 16 bytes at a time.
+fn across_k(rung: Rung) -> Rung {
+    types(Rung {
+        needs: across(ACROSS, &[0, 1]).into_iter().chain([deep()]).collect(),
         switches: vec![Switch::new("VECTOR_C", &[1, 0][..])].into(),
         aliases: vec![Alias {
             name: "Chunk_c".into(),
@@ -163,18 +193,24 @@ fn ahead() -> Rung {
             text: "array<Output, 4>".into(),
         }]
         .into(),
-        shared_elements: TILES + LEAVING,
         cooperative: Some(SIXTEEN),
-    });
-    types(rung)
+        ..rung
+    })
+}
+
+fn need(fact: &'static str, value: u32, because: &'static str) -> Need {
+    Need { language: None, fact: fact.into(), value, because: because.into() }
+}
+
+/// What a kernel asks that begins with several steps of k.
+fn deep() -> Need {
+    need("DEEP", 1, DEEP)
 }
 
 /// What a kernel asks that reads these operands across k, 16 bytes at a time.
 fn across(because: &'static str, operands: &[usize]) -> Vec<Need> {
     let facts = [[("TRANSPOSE_A", 1), ("VECTOR_A", 1)], [("TRANSPOSE_B", 0), ("VECTOR_B", 1)]];
-    let need =
-        |(fact, value): (&'static str, u32)| Need { language: None, fact: fact.into(), value, because: because.into() };
-    operands.iter().flat_map(|&operand| facts[operand]).map(need).collect()
+    operands.iter().flat_map(|&operand| facts[operand]).map(|(fact, value)| need(fact, value, because)).collect()
 }
 
 /// The pass that copies an operand to the workspace of its number, across k.
@@ -197,9 +233,8 @@ fn copy_across(operand: usize) -> Pass {
     }
 }
 
-/// `cooperative_ahead` on operands of which the first, or both, are copied across k before.
-fn ahead_on_copies(variant: &'static str, copies: usize, because: &'static str, needs: Vec<Need>) -> Rung {
-    let rung = ahead();
+/// A kernel that reads both operands across k, on copies of the first one or of both.
+fn on_copies(rung: Rung, variant: &'static str, copies: usize, because: &'static str, needs: Vec<Need>) -> Rung {
     let half = rung.needs.iter().filter(|need| need.fact == "BF16").cloned();
     let operand = |index| if index < copies { Operand::WorkspaceIn(index) } else { Operand::Input(index) };
     let product = Pass {
@@ -230,20 +265,16 @@ fn ahead_on_copies(variant: &'static str, copies: usize, because: &'static str, 
     }
 }
 
-fn ahead_turned() -> Rung {
-    const A_ALONG: &str = "this rung turns an a that is stored m x k; cooperative_ahead takes the other";
-    const B: &str =
-        "b must be stored k x n in rows that start at multiples of 16 bytes; cooperative_ahead@copied takes others";
-    let along = Need { language: None, fact: "TRANSPOSE_A".into(), value: 0, because: A_ALONG.into() };
-    let because = "Turning a costs 2 to 4 % of the product and gains what the loads of 32 bytes in a row lose.";
-    ahead_on_copies("turned", 1, because, across(B, &[1]).into_iter().chain([along]).collect())
+fn turned(rung: Rung) -> Rung {
+    const A_ALONG: &str = "this form turns an a that is stored m x k; the rung itself takes the other";
+    const B: &str = "b must be stored k x n in rows that start at multiples of 16 bytes; the @copied form takes others";
+    const BECAUSE: &str =
+        "Turning a costs 2 to 4 % of the product, and gains what loads of 32 bytes in a row would lose.";
+    let needs = across(B, &[1]).into_iter().chain([need("TRANSPOSE_A", 0, A_ALONG), deep()]).collect();
+    on_copies(rung, "turned", 1, BECAUSE, needs)
 }
 
-fn ahead_copied() -> Rung {
-    ahead_on_copies(
-        "copied",
-        2,
-        "Copies cost a share of m or n of the product; slow loads would cost all of it.",
-        Vec::new(),
-    )
+fn copied(rung: Rung) -> Rung {
+    const BECAUSE: &str = "Copies cost a share of m or n of the product; slow loads would cost all of it.";
+    on_copies(rung, "copied", 2, BECAUSE, vec![deep()])
 }

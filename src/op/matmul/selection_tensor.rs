@@ -12,6 +12,10 @@ use crate::rung::Rung;
 
 /// The most tiles that two blocks each put on an H200's multiprocessors at a time.
 const FEW_TILES: u64 = 66;
+/// Tiles of 128 x 256 that are about two for each of an H200's multiprocessors, one at a time.
+const ENOUGH_TILES: u64 = 256;
+/// Tiles of 160 x 128 of which two at a time on each leave no large rest.
+const MANY_TILES: u64 = 2048;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
 
@@ -53,7 +57,12 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
     });
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
     // In WGSL, where the rungs before have no twin.
-    names.extend(["cooperative_ahead", "cooperative_words"]);
+    if tiles(problem, 160, 128) >= MANY_TILES {
+        names.extend(["cooperative_tall", "cooperative_tall@turned", "cooperative_tall@copied"]);
+    } else if tiles(problem, 128, 256) >= ENOUGH_TILES {
+        names.extend(["cooperative_ahead", "cooperative_ahead@turned", "cooperative_ahead@copied"]);
+    }
+    names.push("cooperative_words");
     names
 }
 
