@@ -134,6 +134,40 @@ fn a_matrix_from_a_file_comes_back_transposed() {
 }
 
 #[test]
+fn a_sparse_matrix_from_a_file_is_multiplied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    // The vector is generated, so the identity hands it on and twice the identity doubles it.
+    let product = |value: u32| {
+        let (input, output) = (at(&format!("{value}.mtx")), at(&format!("{value}.npy")));
+        let entries: String = (1..=5).map(|i| format!("{i} {i} {value}\n")).collect();
+        let text = format!("%%MatrixMarket matrix coordinate integer general\n5 5 5\n{entries}");
+        std::fs::write(&input, text).expect("written");
+        let (code, out, err) =
+            run(&["run", "spmv", "--backend", "sim", "--input", input.as_str(), "--output", output.as_str()]);
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("adaptive"), "{out}");
+        let vector = gpu_ladder::npy::read(Path::new(&output)).expect("a vector");
+        assert_eq!((vector.rows, vector.cols), (1, 5));
+        let words = vector.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        words.collect::<Vec<f32>>()
+    };
+    let once = product(1);
+    assert!(once.iter().all(|x| x.abs() <= 1.0) && once.iter().any(|x| *x != 0.0), "{once:?}");
+    assert_eq!(product(2), once.iter().map(|x| 2.0 * x).collect::<Vec<f32>>());
+}
+
+#[test]
+fn sparse_files_are_refused_with_their_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("short.mtx");
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 7 0.5\n").expect("written");
+    refused(&["run", "spmv", "--input", path.to_str().expect("text")], "line 3");
+    refused(&["run", "spmv", "--input", "/no/such.mtx"], "such.mtx");
+    refused(&["run", "copy", "--input", path.to_str().expect("text")], "only transpose and spmv");
+}
+
+#[test]
 fn json_rows_have_every_field_and_null_where_nothing_is_known() {
     if !some_backend() {
         eprintln!("skipped: no backend opens here");

@@ -1,14 +1,17 @@
 // Idea. Blocks share out the nonzeros, CHUNK each, whatever the rows: products go to shared memory, and as many threads add up a row as the chunk's rows leave for each.
-// Changed from the rung below. No block has more to do than another. A row that a chunk's edge cuts leaves the rest of its sum behind, which a second pass adds to the row.
+// Changed from the rung below. No block has more to do than another. A first pass notes the row at which every chunk begins; a row that a chunk's edge cuts leaves the rest of its sum behind, which a last pass adds to the row.
 // A thread owns. CHUNK / THREADS products, then a part of a row of the chunk.
-// Memory traffic. columns and values once, coalesced; x from wherever the columns point; one rest per chunk.
-// Needs. f32, compressed sparse rows with 32-bit indices; 4 bytes of workspace per chunk.
+// Memory traffic. starts twice, columns and values once, coalesced and as far ahead as the products need; x from wherever the columns point; a row and a rest per chunk.
+// Needs. f32, compressed sparse rows with 32-bit indices; 8 bytes of workspace per chunk.
 //
 // Each pass counts its bindings from 0; names that share a number are used by different entry points.
 
-const unsigned int THREADS = 256;
-const unsigned int CHUNK = 2048;      // nonzeros of a block
-const unsigned int MOST_LANES = 256;  // threads that add up one row
+const unsigned int THREADS = 128;
+const unsigned int CHUNK = 512;       // nonzeros of a block, and rows of a block of the first pass
+const unsigned int MOST_LANES = 128;  // threads that add up one row
+const unsigned int WARP = 32;
+const unsigned int WARPS = THREADS / WARP;
+const unsigned int EACH = CHUNK / THREADS;  // products of a thread
 
 struct Params {
     unsigned int block_x, block_y, block_z;  // index of this launch's first block
@@ -17,45 +20,55 @@ struct Params {
     unsigned int nonzeros;
 };
 
-// The first row that starts at or behind `place`.
-__device__ __forceinline__ unsigned int first_row_from(const unsigned int* __restrict__ starts, unsigned int rows, unsigned int place)
+// Notes for every chunk the first row that starts in it or behind it.
+extern "C" __global__ void __launch_bounds__(THREADS)
+spmv_adaptive_firsts(const unsigned int* __restrict__ starts, unsigned int* __restrict__ firsts, const Params p)
 {
-    unsigned int low = 0, high = rows;
-    while (low < high) {
-        const unsigned int middle = (low + high) / 2;
-        if (starts[middle] < place)
-            low = middle + 1;
-        else
-            high = middle;
+    const unsigned int block = blockIdx.x + p.block_x, thread = threadIdx.x;
+    if (block == 0 && thread == 0)
+        firsts[0] = 0;
+    #pragma unroll
+    for (unsigned int i = 0; i < EACH; i++) {
+        const unsigned int row = block * CHUNK + i * THREADS + thread;
+        if (row < p.rows) {
+            const unsigned int end = min(starts[row + 1], p.nonzeros - 1);
+            for (unsigned int chunk = starts[row] / CHUNK + 1; chunk * CHUNK <= end; chunk++)
+                firsts[chunk] = row + 1;
+        }
     }
-    return low;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-spmv_adaptive_chunks(const unsigned int* __restrict__ starts, const unsigned int* __restrict__ columns, const float* __restrict__ values, const float* __restrict__ x, float* __restrict__ rests, float* __restrict__ output, const Params p)
+spmv_adaptive_chunks(const unsigned int* __restrict__ starts, const unsigned int* __restrict__ columns, const float* __restrict__ values, const float* __restrict__ x, const unsigned int* __restrict__ firsts, float* __restrict__ rests, float* __restrict__ output, const Params p)
 {
-    __shared__ float products[CHUNK];   // CHUNK
-    __shared__ float sums[THREADS];     // rows of a turn x lanes
-    __shared__ unsigned int bounds[2];  // the rows that start in the chunk: first, and one behind the last
+    __shared__ float products[CHUNK];  // CHUNK
+    __shared__ float sums[WARPS];      // of warps that share a row
 
     const unsigned int block = blockIdx.x + p.block_x, thread = threadIdx.x;
     const unsigned int from = block * CHUNK, to = min(from + CHUNK, p.nonzeros);
-    const bool last = to == p.nonzeros;
-    const bool behind_all = block > 0 && from >= p.nonzeros;  // a block too many: no row is its own
-    if (thread < 2)
-        bounds[thread] = behind_all || (thread == 1 && last) ? p.rows : first_row_from(starts, p.rows, thread == 0 ? from : to);
+    if (block > 0 && from >= p.nonzeros)
+        return;  // a block too many
+    const unsigned int first = firsts[block], behind = to == p.nonzeros ? p.rows : firsts[block + 1];
+    unsigned int column[EACH];  // EACH
+    float value[EACH];          // EACH
     #pragma unroll
-    for (unsigned int i = thread; i < CHUNK; i += THREADS)
-        products[i] = from + i < to ? values[from + i] * x[columns[from + i]] : 0;
-    __syncthreads();  // waits for all products and both bounds
+    for (unsigned int i = 0; i < EACH; i++) {
+        const unsigned int place = from + i * THREADS + thread;
+        column[i] = place < to ? __ldcs(columns + place) : 0;
+        value[i] = place < to ? __ldcs(values + place) : 0;
+    }
+    #pragma unroll
+    for (unsigned int i = 0; i < EACH; i++)
+        products[i * THREADS + thread] = from + i * THREADS + thread < to ? value[i] * x[column[i]] : 0;
 
-    const unsigned int first = bounds[0], behind = bounds[1];
     const bool cut = first > 0 && starts[first] > from;  // whether the row before reaches into this chunk
     const unsigned int begin = cut ? first - 1 : first, rows = behind - begin;
     unsigned int lanes = 1;
     while (lanes < MOST_LANES && lanes * 2 * rows <= THREADS)
         lanes *= 2;
     const unsigned int lane = thread % lanes, turn = THREADS / lanes;
+    __syncthreads();  // waits for all products
+
     for (unsigned int done = 0; done < rows; done += turn) {
         const unsigned int row = begin + done + thread / lanes;
         float sum = 0;
@@ -64,14 +77,16 @@ spmv_adaptive_chunks(const unsigned int* __restrict__ starts, const unsigned int
             for (unsigned int i = max(starts[row], from) + lane; i < end; i += lanes)
                 sum += products[i - from];
         }
-        if (lanes > 1) {
-            sums[thread] = sum;
-            for (unsigned int half = lanes / 2; half > 0; half /= 2) {
-                __syncthreads();  // waits for the sums of the level before
-                if (lane < half)
-                    sums[thread] += sums[thread + half];
-            }
-            sum = sums[thread];
+        for (unsigned int half = min(lanes, WARP) / 2; half > 0; half /= 2)
+            sum += __shfl_down_sync(~0u, sum, half);
+        if (lanes > WARP) {
+            if (thread % WARP == 0)
+                sums[thread / WARP] = sum;
+            __syncthreads();  // waits for the sum of every warp
+            if (lane == 0)
+                for (unsigned int warp = 1; warp < lanes / WARP; warp++)
+                    sum += sums[thread / WARP + warp];
+            __syncthreads();  // waits until the sums have been read
         }
         if (lane == 0 && row < behind) {
             if (row < first)
@@ -82,20 +97,23 @@ spmv_adaptive_chunks(const unsigned int* __restrict__ starts, const unsigned int
     }
 }
 
+// A warp for every chunk: where a row is cut for the first time, it adds up all of its rests.
 extern "C" __global__ void __launch_bounds__(THREADS)
-spmv_adaptive_rests(const unsigned int* __restrict__ starts, const float* __restrict__ rests, float* __restrict__ output, const Params p)
+spmv_adaptive_rests(const unsigned int* __restrict__ starts, const unsigned int* __restrict__ firsts, const float* __restrict__ rests, float* __restrict__ output, const Params p)
 {
-    const unsigned int chunk = (blockIdx.x + p.block_x) * THREADS + threadIdx.x;
+    const unsigned int chunk = (blockIdx.x + p.block_x) * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     if (chunk * CHUNK >= p.nonzeros)
         return;
-    const unsigned int row = first_row_from(starts, p.rows, chunk * CHUNK);
-    if (row == 0 || starts[row] <= chunk * CHUNK)
-        return;  // no row is cut here
-    // Only the first chunk that continues a row adds up all of its rests.
-    if (starts[row - 1] / CHUNK + 1 < chunk)
-        return;
-    float sum = output[row - 1];
-    for (unsigned int next = chunk; next * CHUNK < starts[row]; next++)
+    const unsigned int first = firsts[chunk];
+    if (first == 0 || starts[first] <= chunk * CHUNK || starts[first - 1] / CHUNK + 1 < chunk)
+        return;  // no row is cut here, or it was cut before
+    const unsigned int end = starts[first];
+    float sum = 0;
+    for (unsigned int next = chunk + lane; next * CHUNK < end; next += WARP)
         sum += rests[next];
-    output[row - 1] = sum;
+    #pragma unroll
+    for (unsigned int half = WARP / 2; half > 0; half /= 2)
+        sum += __shfl_down_sync(~0u, sum, half);
+    if (lane == 0)
+        output[first - 1] += sum;
 }

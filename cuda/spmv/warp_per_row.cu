@@ -1,5 +1,5 @@
 // Idea. LANES neighbouring threads share a row and add their sums up in a tree.
-// Changed from the rung below. A row's elements are read side by side, so accesses coalesce, and a long row no longer holds up 31 short ones. LANES follows the average row.
+// Changed from the rung below. A row's elements are read side by side, so accesses coalesce, and a long row no longer holds up 31 short ones. LANES follows the average row: EACH turns of a thread are under way at a time.
 // A thread owns. Every LANES-th element of its row, then a place in the row's tree.
 // Memory traffic. columns and values once, coalesced; x from wherever the columns point.
 // Needs. f32, compressed sparse rows with 32-bit indices; LANES a power of two up to 32.
@@ -9,6 +9,7 @@
 
 const unsigned int THREADS = 128;
 const unsigned int ROWS = THREADS / LANES;  // of a block
+const unsigned int EACH = 4;                // elements of a thread, in flight at a time
 
 struct Params {
     unsigned int block_x, block_y, block_z;  // index of this launch's first block
@@ -23,9 +24,22 @@ spmv_warp_per_row(const unsigned int* __restrict__ starts, const unsigned int* _
     const unsigned int lane = threadIdx.x % LANES;
     const unsigned int row = (blockIdx.x + p.block_x) * ROWS + threadIdx.x / LANES;
     float sum = 0;
-    if (row < p.rows)
-        for (unsigned int i = starts[row] + lane; i < starts[row + 1]; i += LANES)
-            sum += values[i] * x[columns[i]];
+    if (row < p.rows) {
+        const unsigned int end = starts[row + 1];
+        for (unsigned int i = starts[row] + lane; i < end; i += EACH * LANES) {
+            unsigned int column[EACH];  // EACH
+            float value[EACH];          // EACH
+            #pragma unroll
+            for (unsigned int j = 0; j < EACH; j++) {
+                const bool inside = i + j * LANES < end;
+                column[j] = inside ? columns[i + j * LANES] : 0;
+                value[j] = inside ? values[i + j * LANES] : 0;
+            }
+            #pragma unroll
+            for (unsigned int j = 0; j < EACH; j++)
+                sum += i + j * LANES < end ? value[j] * x[column[j]] : 0;
+        }
+    }
     #pragma unroll
     for (unsigned int half = LANES / 2; half > 0; half /= 2)
         sum += __shfl_down_sync(~0u, sum, half, LANES);

@@ -21,6 +21,10 @@ pub enum What {
     WrongRuns,
     /// The error of a sum of generated elements, in units of the last place of the sum of magnitudes.
     SumError,
+    /// The error of adding up generated magnitudes one by one in f16, over the sum: by arithmetic, no device.
+    HalfChain,
+    /// The same with Kahan's compensation, in f16 too.
+    HalfCompensated,
     /// 32-byte sectors of an average global load, by the simulator.
     LoadSectors,
     /// Useful over moved bytes of global memory, by the simulator.
@@ -40,6 +44,11 @@ impl What {
     pub(super) const fn is_counted(self) -> bool {
         use What::*;
         matches!(self, LoadSectors | Efficiency | Wavefronts | ConflictDegree | Loads | Hazards)
+    }
+
+    /// Whether arithmetic gives it, on any machine the same.
+    pub(super) const fn is_arithmetic(self) -> bool {
+        matches!(self, What::HalfChain | What::HalfCompensated)
     }
 
     /// Whether it takes a clock.
@@ -65,6 +74,8 @@ pub struct Figure {
     pub padding: u64,
     /// Shared memory that a block claims without need, in bytes (CUDA).
     pub ballast: u32,
+    /// Blocks at most, where the rung's grid has a most; 0 leaves it.
+    pub blocks: u32,
     /// What to read off.
     pub what: What,
 }
@@ -78,7 +89,7 @@ impl Figure {
         full: &'static [u64],
         small: &'static [u64],
     ) -> Self {
-        Figure { op, rung, full, small, element: None, padding: 0, ballast: 0, what }
+        Figure { op, rung, full, small, element: None, padding: 0, ballast: 0, blocks: 0, what }
     }
 
     /// With another element type.
@@ -96,6 +107,12 @@ impl Figure {
     /// With ballast.
     pub const fn with_ballast(mut self, bytes: u32) -> Self {
         self.ballast = bytes;
+        self
+    }
+
+    /// With another limit of blocks.
+    pub const fn with_blocks(mut self, blocks: u32) -> Self {
+        self.blocks = blocks;
         self
     }
 

@@ -1,8 +1,8 @@
 //! Claims of an article on the memory system.
 
 use super::figure::{counted, ns};
-use super::judge::{COPY_BYTES, SHARED_BYTES, both, levels, word};
-use super::{Claim, Figure, Judgement, Test, Verdict, What, at_least, at_most, beside, between, met};
+use super::judge::{COPY_BYTES, SHARED_BYTES, both, levels, max, word};
+use super::{Claim, Figure, Judgement, Test, Verdict, What, at_least, at_most, between, met};
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -10,7 +10,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         claim: "register file and shared memory share one SRAM; 256 KB of shared leaves 64 KB of registers",
         gpu: "4090",
         predicate: "doc (shared shares with L1); occupancy with maximal shared memory and 255 registers",
-        test: Test::Settled { verdict: Verdict::Fails, figure: "CUDA C++ Programming Guide, compute capabilities" },
+        test: Test::Settled {
+            verdict: Verdict::Fails,
+            figure: "CUDA C++ Programming Guide, compute capabilities; docs/claims/both_full.cu on an H200: one block holds 222 KiB of registers and 227 KiB of shared memory",
+        },
         because: "Shared memory shares its SRAM with the first-level cache; the 64 Ki registers are their own, whatever a kernel shares.",
     },
     Claim {
@@ -18,7 +21,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         claim: "a kernel launched right after cudaMemcpy may read stale data without a device synchronise",
         gpu: "all",
         predicate: "doc (stream order); 10,000 trials",
-        test: Test::Settled { verdict: Verdict::Fails, figure: "CUDA C++ Programming Guide, streams" },
+        test: Test::Settled {
+            verdict: Verdict::Fails,
+            figure: "CUDA C++ Programming Guide, streams; docs/claims/stream_order.cu on an H200: 0 stale words in 10,000 trials of 1,024",
+        },
         because: "Work of one stream runs in order; every verification here launches straight after an upload and finds its data.",
     },
     Claim {
@@ -29,8 +35,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         test: Test::Measured {
             figures: &[
                 Figure::new(What::HopNs, "hierarchy_latency", "shared", &[1 << 10, 1 << 13], &[1 << 10, 1 << 12]),
-                Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 12, 1 << 13], &[1 << 10, 1 << 12]),
-                Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 21, 1 << 17], &[1 << 14, 1 << 12]),
+                Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 12, 1 << 13], &[1 << 12, 1 << 12]),
+                Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 21, 1 << 17], &[1 << 15, 1 << 12]),
                 Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 27, 1 << 17], &[1 << 20, 1 << 12]),
                 Figure::new(What::ClockMhz, "copy", "scalar", &[1 << 20], &[1 << 16]),
             ],
@@ -46,7 +52,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         test: Test::Measured {
             figures: &[
                 ns("shared", "strided@32", &[1 << 19, 512], &[1 << 12, 64]),
-                ns("copy", "vectorized@4", &[1 << 26], &[1 << 20]),
+                ns("copy", "vectorized@4", &[1 << 25], &[1 << 20]),
             ],
             judge: |v| {
                 met(
@@ -94,7 +100,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         gpu: "V100",
         predicate: "doc (a misaligned scalar access is an error on CUDA); what a byte-shifted *warp* access costs",
         test: Test::Measured {
-            figures: &[ns("copy", "scalar", &[1 << 26], &[1 << 20]), ns("copy", "misaligned", &[1 << 26], &[1 << 20])],
+            figures: &[ns("copy", "scalar", &[1 << 25], &[1 << 20]), ns("copy", "misaligned", &[1 << 25], &[1 << 20])],
             judge: |v| at_least(v[1] / v[0], 2.0),
         },
         because: "A misaligned scalar access is an error; a warp shifted by a word touches five sectors instead of four, and its neighbour finds the fifth in the cache.",
@@ -200,7 +206,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         claim: "dynamic shared memory must be a multiple of 256 bytes; 4100 is rounded *down* to 4096",
         gpu: "?",
         predicate: "doc; a kernel that uses all 4100 bytes under memcheck",
-        test: Test::Settled { verdict: Verdict::Fails, figure: "CUDA C++ Programming Guide, shared memory" },
+        test: Test::Settled {
+            verdict: Verdict::Fails,
+            figure: "CUDA C++ Programming Guide, shared memory; docs/claims/shared_4100.cu on an H200: all 4,100 bytes used, memcheck without an error",
+        },
         because: "Any size may be asked for and all of it may be used; only the accounting of occupancy rounds, and it rounds up.",
     },
     Claim {
@@ -227,8 +236,8 @@ pub(super) const CLAIMS: &[Claim] = &[
         test: Test::Measured {
             figures: &[
                 counted(What::Efficiency, "copy", "strided@4", &[1 << 14]),
-                ns("copy", "scalar", &[1 << 26], &[1 << 20]),
-                ns("copy", "strided@4", &[1 << 26], &[1 << 20]),
+                ns("copy", "scalar", &[1 << 25], &[1 << 20]),
+                ns("copy", "strided@4", &[1 << 25], &[1 << 20]),
             ],
             judge: |v| both(&[between(v[0], 0.12, 0.13), between(v[1] / v[2], 0.12, 0.22)]),
         },
@@ -241,7 +250,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: "L2 write sectors padded / unpadded",
         test: Test::Measured {
             figures: &[counted(What::Efficiency, "copy", "strided@2", &[1 << 14])],
-            judge: |v| beside(Verdict::Fails, v[0], format!("{:.1} times the sectors", 1.0 / v[0])),
+            judge: |v| met(v[0], 1.0 / v[0] >= 3.0, format!("{:.1} times the sectors", 1.0 / v[0])),
         },
         because: "Two interleaved arrays are stride 2: twice the sectors per request, and the cache merges the halves before they leave it.",
     },
@@ -252,9 +261,9 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: "rate ratio; sort-first total time against it",
         test: Test::Measured {
             figures: &[
-                ns("gather", "in_flight", &[1 << 26, 1], &[1 << 18, 1]),
-                ns("gather", "in_flight", &[1 << 26, 1 << 26], &[1 << 18, 1 << 18]),
-                ns("copy", "vectorized@4", &[1 << 26], &[1 << 18]),
+                ns("gather", "in_flight", &[1 << 25, 1], &[1 << 18, 1]),
+                ns("gather", "in_flight", &[1 << 25, 1 << 25], &[1 << 18, 1 << 18]),
+                ns("copy", "vectorized@4", &[1 << 25], &[1 << 18]),
             ],
             judge: |v| Judgement {
                 figure: format!(
@@ -280,16 +289,24 @@ pub(super) const CLAIMS: &[Claim] = &[
                 Figure::new(What::WrongRuns, "consistency", "fence", &[1 << 16, 1 << 16], &[4096, 1 << 12]),
                 Figure::new(What::WrongRuns, "consistency", "release_acquire", &[1 << 16, 1 << 16], &[4096, 1 << 12]),
             ],
-            judge: |v| Judgement {
-                verdict: Verdict::Holds,
-                figure: format!(
-                    "wrong of 100 runs: nothing {}, volatile {}, atomic {}, fence {}, release/acquire {}",
-                    word(v[0]),
-                    word(v[1]),
-                    word(v[2]),
-                    word(v[3]),
-                    word(v[4])
-                ),
+            judge: |v| {
+                // It holds where the ordered variants are right in every run and others are not; a device on
+                // which nothing goes wrong, or that has no fence, does not show it.
+                let verdict = match () {
+                    () if max(&v[3..]) > 0.0 => Verdict::Fails,
+                    () if max(&v[..3]) > 0.0 && max(&v[3..]) == 0.0 => Verdict::Holds,
+                    () => Verdict::Depends,
+                };
+                let words: Vec<String> = v.iter().map(|runs| word(*runs)).collect();
+                let [nothing, volatile, atomic, fence, release] = &words[..] else {
+                    return met(f64::NAN, false, String::new());
+                };
+                Judgement {
+                    verdict,
+                    figure: format!(
+                        "wrong of 100 runs: nothing {nothing}, volatile {volatile}, atomic {atomic}, fence {fence}, release/acquire {release}"
+                    ),
+                }
             },
         },
         because: "Only a fence or a release and an acquire order data before a flag; what happens without is the compiler's and the schedule's choice, and no run proves it right.",
@@ -299,7 +316,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         claim: "`__threadfence` flushes L2 to DRAM; three scopes flush three levels",
         gpu: "?",
         predicate: "doc (it orders, it does not flush); DRAM write counters",
-        test: Test::Settled { verdict: Verdict::Fails, figure: "PTX ISA, membar and fence" },
+        test: Test::Settled {
+            verdict: Verdict::Fails,
+            figure: "PTX ISA, membar and fence; docs/claims/fence_traffic.cu on an H200: 0 bytes written to memory with 33.8 million fences as without",
+        },
         because: "A fence orders the accesses of its thread for observers in its scope; the second level is where all multiprocessors meet, and nothing has to leave it.",
     },
     Claim {
@@ -312,9 +332,15 @@ pub(super) const CLAIMS: &[Claim] = &[
                 Figure::new(What::WrongRuns, "consistency", "nothing", &[1 << 16, 1 << 16], &[4096, 1 << 12]),
                 Figure::new(What::WrongRuns, "consistency", "volatile_flag", &[1 << 16, 1 << 16], &[4096, 1 << 12]),
             ],
-            judge: |v| Judgement {
-                verdict: Verdict::Depends,
-                figure: format!("wrong of 100 runs: plain {}, volatile {}", word(v[0]), word(v[1])),
+            judge: |v| {
+                // A wait that hangs ends by its bound, with a wrong result, in every run.
+                let verdict = match v[1] {
+                    runs if runs >= 100.0 => Verdict::Holds,
+                    0.0 => Verdict::Fails,
+                    _ => Verdict::Depends,
+                };
+                let figure = format!("wrong of 100 runs: plain {}, volatile {}", word(v[0]), word(v[1]));
+                Judgement { verdict, figure }
             },
         },
         because: "Volatile makes the flag be read again, so the wait ends once the writer has run; it promises no order of the data, which is the part that is wrong.",
@@ -324,8 +350,23 @@ pub(super) const CLAIMS: &[Claim] = &[
         claim: "an atomic add implies a system-wide fence",
         gpu: "?",
         predicate: "doc; message-passing litmus test, k of n",
-        test: Test::Settled { verdict: Verdict::Fails, figure: "PTX ISA, memory consistency model" },
-        because: "`atomicAdd` is relaxed: it is one access that cannot be divided, and orders nothing else.",
+        test: Test::Measured {
+            figures: &[Figure::new(
+                What::WrongRuns,
+                "consistency",
+                "atomic_flag",
+                &[1 << 16, 1 << 16],
+                &[4096, 1 << 12],
+            )],
+            judge: |v| Judgement {
+                verdict: Verdict::Fails,
+                figure: format!(
+                    "PTX ISA, memory consistency model; a message behind an atomic flag alone was wrong in {} of 100 runs",
+                    word(v[0])
+                ),
+            },
+        },
+        because: "`atomicAdd` is relaxed: it is one access that cannot be divided, and orders nothing else, even where no run shows it.",
     },
     Claim {
         id: "B23",
@@ -334,18 +375,21 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: "ratio, contended and not",
         test: Test::Measured {
             figures: &[
-                ns("reduce", "shuffle", &[1 << 26], &[1 << 16]),
-                ns("reduce", "atomics", &[1 << 26], &[1 << 16]),
+                ns("scatter", "direct", &[1 << 25, 1], &[1 << 16, 1]),
+                ns("scatter", "atomic", &[1 << 25, 1], &[1 << 16, 1]),
+                ns("scatter", "direct", &[1 << 25, 1 << 25], &[1 << 16, 1 << 16]),
+                ns("scatter", "atomic", &[1 << 25, 1 << 25], &[1 << 16, 1 << 16]),
+                ns("reduce", "atomics", &[1 << 25], &[1 << 16]).with_blocks(1024),
+                ns("reduce", "atomics", &[1 << 25], &[1 << 16]).with_blocks(16384),
             ],
-            judge: |v| {
-                beside(
-                    Verdict::Depends,
+            judge: |v| Judgement {
+                figure: format!(
+                    "time of atomics over stores, side by side {:.2}, anywhere {:.2}; 16,384 in place of 1,024 on one word {:.2} of the time",
                     v[1] / v[0],
-                    format!(
-                        "1024 atomics on one word in place of 1024 stores and a pass over them: {:.2} of the time",
-                        v[1] / v[0]
-                    ),
-                )
+                    v[3] / v[2],
+                    v[5] / v[4]
+                ),
+                ..between(v[1] / v[0], 10.0, 20.0)
             },
         },
         because: "An atomic whose result is not used is sent off like a store and done in the second level; on one word they queue, one in about a clock of it.",
@@ -357,7 +401,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         predicate: "doc; a leak each way under the tools",
         test: Test::Settled {
             verdict: Verdict::Fails,
-            figure: "CUDA C++ Programming Guide, dynamic global memory allocation",
+            figure: "CUDA C++ Programming Guide, dynamic global memory allocation; docs/claims/leak.cu on an H200: `new` works, and the leak check lists 4 bytes of the device's heap and 1,024 of cudaMalloc",
         },
         because: "`new` and `malloc` work in kernels, from a heap of their own; compute-sanitizer's leak check lists device allocations of the host and of that heap.",
     },
@@ -366,7 +410,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         claim: "printing blockIdx tells the SM number",
         gpu: "?",
         predicate: "blockIdx against `%smid`",
-        test: Test::Settled { verdict: Verdict::Fails, figure: "PTX ISA, special register %smid" },
+        test: Test::Settled {
+            verdict: Verdict::Fails,
+            figure: "PTX ISA, special register %smid; docs/claims/smid.cu on an H200: 40 of 4,096 blocks ran on multiprocessor blockIdx % 132, and 27 on the same one in the next run",
+        },
         because: "blockIdx numbers the work; which multiprocessor a block runs on only `%smid` tells, and it may change from run to run.",
     },
     Claim {
@@ -382,8 +429,8 @@ pub(super) const CLAIMS: &[Claim] = &[
                 ns("hierarchy_constant", "constant", &[1 << 24, 32], &[1 << 14, 32]),
                 ns("hierarchy_constant", "global", &[1 << 24, 32], &[1 << 14, 32]),
                 ns("hierarchy_constant", "shared", &[1 << 24, 32], &[1 << 14, 32]),
-                ns("reduce", "two_pass", &[1 << 26], &[1 << 16]),
-                ns("reduce", "shuffle", &[1 << 26], &[1 << 16]),
+                ns("reduce", "two_pass", &[1 << 25], &[1 << 16]),
+                ns("reduce", "shuffle", &[1 << 25], &[1 << 16]),
             ],
             judge: |v| {
                 met(

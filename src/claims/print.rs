@@ -57,11 +57,14 @@ impl Report {
         let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |v| format!("{v:.digits$}"));
         let mut out = String::new();
         if !self.levels.is_empty() {
-            out.push_str("| level | set | latency, ns | cycles | all threads, GB/s |\n|---|---:|---:|---:|---:|\n");
+            out.push_str("| level | capacity | set | latency, ns | cycles | claimed | all threads, GB/s |\n");
+            out.push_str("|---|---|---:|---:|---:|---|---:|\n");
         }
         for l in &self.levels {
             let (ns, cycles, gbps) = (number(l.latency_ns, 1), number(l.latency_cycles, 0), number(l.gbps, 0));
-            let _ = writeln!(out, "| {} | {} KiB | {ns} | {cycles} | {gbps} |", l.level, l.set_bytes >> 10);
+            let set = l.set_bytes.map_or("-".into(), |bytes| format!("{} KiB", bytes >> 10));
+            let [capacity, claimed] = [&l.capacity, &l.claimed].map(|text| if text.is_empty() { "-" } else { text });
+            let _ = writeln!(out, "| {} | {capacity} | {set} | {ns} | {cycles} | {claimed} | {gbps} |", l.level);
         }
         if !self.resident.is_empty() {
             out.push_str("\n| rung | resident warps | local memory, bytes per thread | ms |\n|---|---:|---:|---:|\n");

@@ -8,7 +8,8 @@ use clap::Args;
 use gpu_ladder::backend::Select;
 use gpu_ladder::climb::{Ascent, Climb, Progress};
 use gpu_ladder::npy::{self, Matrix};
-use gpu_ladder::{Problem, Result, Timing, op};
+use gpu_ladder::op::{self, Op};
+use gpu_ladder::{Error, Problem, Result, Timing};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,8 +34,8 @@ pub struct RunArguments {
     /// The seed of generated inputs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// An f32 matrix as a NumPy file, in place of a generated input (transpose); an --output that ends
-    /// in .npy then takes the result.
+    /// An f32 matrix in place of a generated one: a NumPy file for transpose, a Matrix Market file for
+    /// spmv, whose vector stays generated; an --output that ends in .npy then takes the result.
     #[arg(long)]
     input: Option<PathBuf>,
     /// Compile WGSL with everything that a browser enforces.
@@ -122,7 +123,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     }
     match matrix_file {
         Some(path) => {
-            write_matrix(path, &climb.problems[0], &ascent)?;
+            write_matrix(path, &climb, &ascent)?;
             OutputArguments { output: None, ..arguments.output.clone() }.rows(format, &ascent.rows, &climb.rungs)?;
         }
         None => arguments.output.rows(format, &ascent.rows, &climb.rungs)?,
@@ -142,12 +143,9 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
     const DEFAULT_SIZE: u64 = 1024;
     climb.problems = arguments.problem.problems(op, DEFAULT_SIZE)?;
     if let Some(path) = &arguments.input {
-        if op.name() != "transpose" {
-            return Err(bad("--input", path.display().to_string(), "only transpose reads one matrix"));
-        }
-        let matrix = npy::read(path)?;
-        climb.problems = vec![Problem::new(matrix.element, [matrix.rows, matrix.cols])];
-        climb.given = Some((vec![Arc::new(matrix.bytes)], path.display().to_string()));
+        let (problem, operands) = given(op, path, arguments.seed)?;
+        climb.problems = vec![problem];
+        climb.given = Some((operands, path.display().to_string()));
     }
     climb.backends = arguments.device.backend.clone();
     climb.select = Select {
@@ -170,9 +168,29 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
     Ok(climb)
 }
 
-fn write_matrix(path: &Path, problem: &Problem, ascent: &Ascent) -> Result<()> {
+/// The problem and the operands that a matrix in a file makes.
+fn given(op: &dyn Op, path: &Path, seed: u64) -> Result<(Problem, Vec<Arc<Vec<u8>>>)> {
+    let file = path.display().to_string();
+    match op.name() {
+        "transpose" => {
+            let matrix = npy::read(path)?;
+            Ok((Problem::new(matrix.element, [matrix.rows, matrix.cols]), vec![Arc::new(matrix.bytes)]))
+        }
+        "spmv" => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Error::File { path: file, problem: error.to_string() })?;
+            let sparse = op::read_matrix_market(&text)?;
+            Ok((sparse.problem(), sparse.operands(seed)))
+        }
+        _ => Err(bad("--input", file, "only transpose and spmv read a matrix")),
+    }
+}
+
+fn write_matrix(path: &Path, climb: &Climb, ascent: &Ascent) -> Result<()> {
     let Some(bytes) = ascent.output.clone() else { return Ok(()) };
-    npy::write(path, &Matrix { element: problem.element, rows: problem.dim(1), cols: problem.dim(0), bytes })
+    let problem = &climb.problems[0];
+    let (_, shape) = climb.op.shapes(problem)?;
+    npy::write(path, &Matrix { element: problem.element, rows: shape.rows, cols: shape.cols, bytes })
 }
 
 /// Set by the first interruption: the step that runs is finished and the rows so far are kept. A

@@ -34,6 +34,10 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             because: "Little: nobody waits for a write.".into(),
             constants: vec![("LOADS", 4)].into(),
         }),
+        rung!("scatter", "atomic", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
+            idea: "The same by atomic exchanges, as it must be where two elements may want one place.".into(),
+            because: "Slower, if anything: what atomics cost that nobody contends for.".into(),
+        }),
     ]
 });
 

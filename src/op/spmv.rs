@@ -40,14 +40,47 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         (&[("LANES", 16)], Grid::Linear { per_block: 8 }),
         (&[("LANES", 32)], Grid::Linear { per_block: 4 }),
     ];
+    // Chunks of 512 nonzeros, and as many rows of the first pass; which of both is more, decides the grid.
+    const CHUNKS: Grid = Grid::LongSide { per_block: 512, parts: 1 };
+    let pass = |suffix: &'static str, grid: Grid, bindings: &[Operand]| Pass {
+        suffix: suffix.into(),
+        bindings: Some(bindings.to_vec().into()),
+        ..Pass::new([128, 1, 1], grid)
+    };
+    // A warp or a thread for each chunk in the last pass.
+    let passes = |rests: Grid| -> Vec<Pass> {
+        let [starts, columns, values, x] = [0, 1, 2, 3].map(Operand::Input);
+        let (noted, left) = (Operand::WorkspaceOut(0), Operand::WorkspaceOut(1));
+        let (firsts, rest, output) = (Operand::WorkspaceIn(0), Operand::WorkspaceIn(1), Operand::Output(0));
+        vec![
+            pass("firsts", CHUNKS, &[starts, noted]),
+            pass("chunks", CHUNKS, &[starts, columns, values, x, firsts, left, output]),
+            pass("rests", rests, &[starts, firsts, rest, output]),
+        ]
+    };
+    const ROOM: &[Workspace] = &[Workspace::PerBlock(4), Workspace::PerBlock(4)];
+    let adaptive = rung!("spmv", "adaptive", block [128, 1, 1], CHUNKS, {
+        idea: "Blocks share out the nonzeros instead of the rows; threads per row follow each chunk's rows.".into(),
+        because: "No block has more to do than another, however uneven the rows are.".into(),
+        passes: passes(Grid::LongSide { per_block: 512 * 4, parts: 1 }).into(),
+        workspace: ROOM.into(),
+        shared_elements: 512 + 4,
+        wgsl_form: Some(Form {
+            constants: (&[]).into(),
+            switches: (&[]).into(),
+            passes: passes(Grid::LongSide { per_block: 512 * 128, parts: 1 }).into(),
+            workspace: ROOM.into(),
+            shared_elements: 512 + 128,
+        }),
+    });
     vec![
         rung!("spmv", "thread_per_row", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One thread adds up one row.".into(),
             because: "The first rung: uncoalesced, and a warp waits for its longest row.".into(),
         }),
         rung!("spmv", "warp_per_row", block [128, 1, 1], Grid::BySwitch(BY_LANES), {
-            idea: "Up to 32 threads share a row, as many as the average row has elements.".into(),
-            because: "Rows are read side by side, and a long one holds up nobody.".into(),
+            idea: "Up to 32 threads share a row, four elements each at a time, as the average row asks.".into(),
+            because: "Rows are read side by side, and a long one holds up fewer others.".into(),
             switches: vec![Switch::new("LANES", LANES)].into(),
             wgsl_form: Some(Form {
                 constants: (&[]).into(),
@@ -57,35 +90,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
                 shared_elements: 128,
             }),
         }),
-        rung!("spmv", "adaptive", block [256, 1, 1], Grid::LongSide { per_block: 2048, parts: 1 }, {
-            idea: "Blocks share out the nonzeros instead of the rows; threads per row follow each chunk's rows.".into(),
-            because: "No block has more to do than another, however uneven the rows are.".into(),
-            passes: vec![
-                Pass {
-                    suffix: "chunks".into(),
-                    bindings: Some(
-                        vec![
-                            Operand::Input(0),
-                            Operand::Input(1),
-                            Operand::Input(2),
-                            Operand::Input(3),
-                            Operand::WorkspaceOut(0),
-                            Operand::Output(0),
-                        ]
-                        .into(),
-                    ),
-                    ..Pass::new([256, 1, 1], Grid::LongSide { per_block: 2048, parts: 1 })
-                },
-                Pass {
-                    suffix: "rests".into(),
-                    bindings: Some(vec![Operand::Input(0), Operand::WorkspaceIn(0), Operand::Output(0)].into()),
-                    ..Pass::new([256, 1, 1], Grid::LongSide { per_block: 2048 * 256, parts: 1 })
-                },
-            ]
-            .into(),
-            workspace: (&[Workspace::PerBlock(4)]).into(),
-            shared_elements: 2048 + 256 + 2,
-        }),
+        adaptive,
     ]
 });
 
@@ -170,7 +175,10 @@ impl Op for Spmv {
     }
 
     fn switch(&self, problem: &Problem, _name: &str) -> u32 {
-        problem.dim(2).div_ceil(problem.dim(0).max(1)).try_into().unwrap_or(u32::MAX)
+        // Lanes that take the average row, and a little more, in one turn of four elements each.
+        const EACH: u64 = 4;
+        let average = problem.dim(2).div_ceil(problem.dim(0).max(1));
+        (average + 1).div_ceil(EACH).try_into().unwrap_or(u32::MAX)
     }
 
     fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {

@@ -28,15 +28,17 @@ impl Sparse {
         Problem::new(Element::F32, [self.rows, self.cols, self.values.len() as u64, 0])
     }
 
-    /// Its operands, with a seeded vector.
-    pub fn inputs(&self, seed: u64, description: impl Into<String>) -> Inputs {
+    /// Its operands, with a seeded vector: row starts, columns, values and vector, in bytes.
+    pub fn operands(&self, seed: u64) -> Vec<Arc<Vec<u8>>> {
         let x = random::elements(seed, 3, Element::F32, self.cols, Distribution::Uniform);
         let bytes = |words: &[u32]| Arc::new(bytemuck::cast_slice(words).to_vec());
         let values = Arc::new(bytemuck::cast_slice(&self.values).to_vec());
-        Inputs::Given {
-            operands: vec![bytes(&self.starts), bytes(&self.columns), values, Arc::new(x)],
-            description: description.into(),
-        }
+        vec![bytes(&self.starts), bytes(&self.columns), values, Arc::new(x)]
+    }
+
+    /// The same as inputs of a stage.
+    pub fn inputs(&self, seed: u64, description: impl Into<String>) -> Inputs {
+        Inputs::Given { operands: self.operands(seed), description: description.into() }
     }
 }
 
