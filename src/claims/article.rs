@@ -347,9 +347,7 @@ pub(super) const CLAIMS: &[Claim] = &[
                 ns("transpose", "tiled_padded@16", &[4096, 4096], &[512, 512]),
                 ns("transpose", "tiled_padded@32", &[4096, 4096], &[512, 512]),
             ],
-            judge: |v| {
-                met(v[0] / v[1], v[0] >= v[1], format!("time of tile 16 over that of 32: {:.2}", v[0] / v[1]))
-            },
+            judge: |v| met(v[0] / v[1], v[0] >= v[1], format!("time of tile 16 over that of 32: {:.2}", v[0] / v[1])),
         },
         because: "Rows of 16 words are half a line but whole sectors, and small blocks wait less at their barrier: the device decides.",
     },

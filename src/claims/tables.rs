@@ -82,7 +82,8 @@ const REGISTERS: fn(&Device) -> Option<String> =
     |device| device.compute_capability.map(|_| "256 KiB per multiprocessor".into());
 const SHARED: fn(&Device) -> Option<String> =
     |device| Some(format!("{} per block", size(device.limits.shared_dynamic.into())));
-const FIRST: fn(&Device) -> Option<String> = |device| device.compute_capability.map(|_| "what shared memory leaves".into());
+const FIRST: fn(&Device) -> Option<String> =
+    |device| device.compute_capability.map(|_| "what shared memory leaves".into());
 const SECOND: fn(&Device) -> Option<String> = |device| device.l2.map(size);
 const MEMORY: fn(&Device) -> Option<String> = |device| device.memory.map(size);
 
