@@ -31,7 +31,7 @@ reduce_strided_partials(const float* __restrict__ input, float* __restrict__ wor
     __shared__ float sums[THREADS];  // THREADS
 
     const unsigned int thread = threadIdx.x, block = blockIdx.x + p.block_x;
-    float total = 0;  // of the block's chunks, in thread 0
+    float total = 0;  // of the block's chunks
     for (size_t first = (size_t)block * THREADS; first < p.len; first += (size_t)p.blocks * THREADS) {
         const size_t i = first + thread;
         sums[thread] = i < p.len ? input[i] : 0;
@@ -41,8 +41,8 @@ reduce_strided_partials(const float* __restrict__ input, float* __restrict__ wor
             if (at < THREADS)
                 sums[at] += sums[at + step];
         }
-        if (thread == 0)
-            total += sums[0];
+        __syncthreads();  // waits for the last addition
+        total += sums[0];
         __syncthreads();  // waits until the chunk's sum has been read
     }
     if (thread == 0)

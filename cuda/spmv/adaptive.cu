@@ -1,17 +1,19 @@
 // Idea. Blocks share out the nonzeros, CHUNK each, whatever the rows: products go to shared memory, and as many threads add up a row as the chunk's rows leave for each.
 // Changed from the rung below. No block has more to do than another. A first pass notes the row at which every chunk begins; a row that a chunk's edge cuts leaves the rest of its sum behind, which a last pass adds to the row.
 // A thread owns. CHUNK / THREADS products, then a part of a row of the chunk.
-// Memory traffic. starts twice, columns and values once, coalesced and as far ahead as the products need; x from wherever the columns point; a row and a rest per chunk.
+// Memory traffic. starts twice, columns and values once, coalesced; x from wherever the columns point; a row and a rest per chunk.
 // Needs. f32, compressed sparse rows with 32-bit indices; 8 bytes of workspace per chunk.
 //
 // Each pass counts its bindings from 0; names that share a number are used by different entry points.
 
-const unsigned int THREADS = 128;
-const unsigned int CHUNK = 512;       // nonzeros of a block, and rows of a block of the first pass
-const unsigned int MOST_LANES = 128;  // threads that add up one row
+const unsigned int THREADS = 256;
+const unsigned int CHUNK = 1024;            // nonzeros of a block
+const unsigned int EACH = CHUNK / THREADS;  // products of a thread
 const unsigned int WARP = 32;
 const unsigned int WARPS = THREADS / WARP;
-const unsigned int EACH = CHUNK / THREADS;  // products of a thread
+const unsigned int NOTERS = 1024;           // threads of a block of the first pass
+const unsigned int ROWS = 8192;             // rows of a block of the first pass
+const unsigned int MANY = 8;                // rests that one thread adds up; more of them take a warp
 
 struct Params {
     unsigned int block_x, block_y, block_z;  // index of this launch's first block
@@ -21,15 +23,15 @@ struct Params {
 };
 
 // Notes for every chunk the first row that starts in it or behind it.
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(NOTERS)
 spmv_adaptive_firsts(const unsigned int* __restrict__ starts, unsigned int* __restrict__ firsts, const Params p)
 {
     const unsigned int block = blockIdx.x + p.block_x, thread = threadIdx.x;
     if (block == 0 && thread == 0)
         firsts[0] = 0;
     #pragma unroll
-    for (unsigned int i = 0; i < EACH; i++) {
-        const unsigned int row = block * CHUNK + i * THREADS + thread;
+    for (unsigned int i = 0; i < ROWS / NOTERS; i++) {
+        const unsigned int row = block * ROWS + i * NOTERS + thread;
         if (row < p.rows) {
             const unsigned int end = min(starts[row + 1], p.nonzeros - 1);
             for (unsigned int chunk = starts[row] / CHUNK + 1; chunk * CHUNK <= end; chunk++)
@@ -64,7 +66,7 @@ spmv_adaptive_chunks(const unsigned int* __restrict__ starts, const unsigned int
     const bool cut = first > 0 && starts[first] > from;  // whether the row before reaches into this chunk
     const unsigned int begin = cut ? first - 1 : first, rows = behind - begin;
     unsigned int lanes = 1;
-    while (lanes < MOST_LANES && lanes * 2 * rows <= THREADS)
+    while (lanes < THREADS && lanes * 2 * rows <= THREADS)
         lanes *= 2;
     const unsigned int lane = thread % lanes, turn = THREADS / lanes;
     __syncthreads();  // waits for all products
@@ -97,23 +99,36 @@ spmv_adaptive_chunks(const unsigned int* __restrict__ starts, const unsigned int
     }
 }
 
-// A warp for every chunk: where a row is cut for the first time, it adds up all of its rests.
+// A thread for every chunk: where a row is cut for the first time, it adds up all of its rests.
 extern "C" __global__ void __launch_bounds__(THREADS)
 spmv_adaptive_rests(const unsigned int* __restrict__ starts, const unsigned int* __restrict__ firsts, const float* __restrict__ rests, float* __restrict__ output, const Params p)
 {
-    const unsigned int chunk = (blockIdx.x + p.block_x) * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (chunk * CHUNK >= p.nonzeros)
-        return;
-    const unsigned int first = firsts[chunk];
-    if (first == 0 || starts[first] <= chunk * CHUNK || starts[first - 1] / CHUNK + 1 < chunk)
-        return;  // no row is cut here, or it was cut before
-    const unsigned int end = starts[first];
-    float sum = 0;
-    for (unsigned int next = chunk + lane; next * CHUNK < end; next += WARP)
-        sum += rests[next];
-    #pragma unroll
-    for (unsigned int half = WARP / 2; half > 0; half /= 2)
-        sum += __shfl_down_sync(~0u, sum, half);
-    if (lane == 0)
-        output[first - 1] += sum;
+    const unsigned int chunk = (blockIdx.x + p.block_x) * THREADS + threadIdx.x, lane = threadIdx.x % WARP;
+    unsigned int first = chunk * CHUNK < p.nonzeros ? firsts[chunk] : 0, end = 0;
+    if (first > 0) {
+        end = starts[first];
+        if (end <= chunk * CHUNK || starts[first - 1] / CHUNK + 1 < chunk)
+            first = 0;  // no row is cut here, or it was cut before
+    }
+    const unsigned int chunks = first > 0 ? (end - 1) / CHUNK + 1 - chunk : 0;  // that hold a rest
+    if (chunks > 0 && chunks <= MANY) {
+        float sum = output[first - 1];
+        for (unsigned int i = 0; i < chunks; i++)
+            sum += rests[chunk + i];
+        output[first - 1] = sum;
+    }
+    // Rows with more rests than that: the whole warp takes one after the other.
+    for (unsigned int left = __ballot_sync(~0u, chunks > MANY); left > 0; left &= left - 1) {
+        const unsigned int owner = __ffs(left) - 1;
+        const unsigned int from = __shfl_sync(~0u, chunk, owner), count = __shfl_sync(~0u, chunks, owner);
+        float sum = 0;
+        for (unsigned int i = lane; i < count; i += WARP)
+            sum += rests[from + i];
+        #pragma unroll
+        for (unsigned int half = WARP / 2; half > 0; half /= 2)
+            sum += __shfl_down_sync(~0u, sum, half);
+        sum = __shfl_sync(~0u, sum, 0);
+        if (lane == owner)
+            output[first - 1] += sum;
+    }
 }

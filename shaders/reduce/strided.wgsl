@@ -38,7 +38,7 @@ fn block_sum(value: f32, thread: u32) -> f32 {
 fn reduce_strided_partials(@builtin(workgroup_id) block_id: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     let thread = local.x;
     let block = block_id.x + p.block_x;
-    var total = 0.0;  // of the block's chunks, in thread 0
+    var total = 0.0;  // of the block's chunks
     for (var first = block * THREADS; first < p.len.x; first += p.blocks * THREADS) {
         let i = first + thread;
         var value = 0.0;
@@ -53,9 +53,8 @@ fn reduce_strided_partials(@builtin(workgroup_id) block_id: vec3<u32>, @builtin(
                 sums[at] += sums[at + step];
             }
         }
-        if (thread == 0u) {
-            total += sums[0];
-        }
+        workgroupBarrier();  // waits for the last addition
+        total += sums[0];
         workgroupBarrier();  // waits until the chunk's sum has been read
     }
     if (thread == 0u) {

@@ -6,10 +6,11 @@
 //
 // Each pass counts its bindings from 0; names that share a number are used by different entry points.
 
-const THREADS: u32 = 128u;
-const CHUNK: u32 = 512u;       // nonzeros of a block, and rows of a block of the first pass
-const MOST_LANES: u32 = 128u;  // threads that add up one row
-const EACH: u32 = CHUNK / THREADS;  // products of a thread
+const THREADS: u32 = 256u;
+const CHUNK: u32 = 1024u;              // nonzeros of a block
+const EACH: u32 = CHUNK / THREADS;      // products of a thread
+const NOTERS: u32 = 256u;               // threads of a block of the first pass
+const ROWS: u32 = 8192u;                // rows of a block of the first pass
 
 struct Params {
     block_x: u32, block_y: u32, block_z: u32,  // index of this launch's first block
@@ -36,15 +37,15 @@ var<workgroup> products: array<f32, CHUNK>;   // CHUNK
 var<workgroup> sums: array<f32, THREADS>;     // rows of a turn x lanes
 
 // Notes for every chunk the first row that starts in it or behind it.
-@compute @workgroup_size(THREADS)
+@compute @workgroup_size(NOTERS)
 fn spmv_adaptive_firsts(@builtin(workgroup_id) block_id: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     let block = block_id.x + p1.block_x;
     let thread = local.x;
     if (block == 0u && thread == 0u) {
         noted[0] = 0u;
     }
-    for (var i = 0u; i < EACH; i++) {
-        let row = block * CHUNK + i * THREADS + thread;
+    for (var i = 0u; i < ROWS / NOTERS; i++) {
+        let row = block * ROWS + i * NOTERS + thread;
         if (row < p1.rows) {
             let end = min(starts[row + 1u], p1.nonzeros - 1u);
             for (var chunk = starts[row] / CHUNK + 1u; chunk * CHUNK <= end; chunk++) {
@@ -80,7 +81,7 @@ fn spmv_adaptive_chunks(@builtin(workgroup_id) block_id: vec3<u32>, @builtin(loc
     let begin = select(first, first - 1u, cut);
     let rows = behind - begin;
     var lanes = 1u;
-    while (lanes < MOST_LANES && lanes * 2u * rows <= THREADS) {
+    while (lanes < THREADS && lanes * 2u * rows <= THREADS) {
         lanes *= 2u;
     }
     let lane = thread % lanes;

@@ -40,37 +40,39 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         (&[("LANES", 16)], Grid::Linear { per_block: 8 }),
         (&[("LANES", 32)], Grid::Linear { per_block: 4 }),
     ];
-    // Chunks of 512 nonzeros, and as many rows of the first pass; which of both is more, decides the grid.
-    const CHUNKS: Grid = Grid::LongSide { per_block: 512, parts: 1 };
-    let pass = |suffix: &'static str, grid: Grid, bindings: &[Operand]| Pass {
+    // A block for each chunk of nonzeros; a few blocks first, which note the first row of every chunk.
+    const CHUNK: u32 = 1024;
+    const THREADS: u32 = 256;
+    const ROWS: u32 = 8192;
+    let pass = |suffix: &'static str, threads: u32, per_block: u32, bindings: &[Operand]| Pass {
         suffix: suffix.into(),
         bindings: Some(bindings.to_vec().into()),
-        ..Pass::new([128, 1, 1], grid)
+        ..Pass::new([threads, 1, 1], Grid::LongSide { per_block, parts: 1 })
     };
-    // A warp or a thread for each chunk in the last pass.
-    let passes = |rests: Grid| -> Vec<Pass> {
+    let passes = |noters: u32| -> Vec<Pass> {
         let [starts, columns, values, x] = [0, 1, 2, 3].map(Operand::Input);
         let (noted, left) = (Operand::WorkspaceOut(0), Operand::WorkspaceOut(1));
-        let (firsts, rest, output) = (Operand::WorkspaceIn(0), Operand::WorkspaceIn(1), Operand::Output(0));
+        let (firsts, rests, output) = (Operand::WorkspaceIn(0), Operand::WorkspaceIn(1), Operand::Output(0));
         vec![
-            pass("firsts", CHUNKS, &[starts, noted]),
-            pass("chunks", CHUNKS, &[starts, columns, values, x, firsts, left, output]),
-            pass("rests", rests, &[starts, firsts, rest, output]),
+            pass("firsts", noters, ROWS, &[starts, noted]),
+            pass("chunks", THREADS, CHUNK, &[starts, columns, values, x, firsts, left, output]),
+            pass("rests", THREADS, CHUNK * THREADS, &[starts, firsts, rests, output]),
         ]
     };
-    const ROOM: &[Workspace] = &[Workspace::PerBlock(4), Workspace::PerBlock(4)];
-    let adaptive = rung!("spmv", "adaptive", block [128, 1, 1], CHUNKS, {
+    // A row and a rest of 4 bytes for each chunk.
+    const ROOM: Workspace = Workspace::PerBlock(4 * ROWS / CHUNK);
+    let adaptive = rung!("spmv", "adaptive", block [THREADS, 1, 1], Grid::LongSide { per_block: CHUNK, parts: 1 }, {
         idea: "Blocks share out the nonzeros instead of the rows; threads per row follow each chunk's rows.".into(),
         because: "No block has more to do than another, however uneven the rows are.".into(),
-        passes: passes(Grid::LongSide { per_block: 512 * 4, parts: 1 }).into(),
-        workspace: ROOM.into(),
-        shared_elements: 512 + 4,
+        passes: passes(1024).into(),
+        workspace: (&[ROOM, ROOM]).into(),
+        shared_elements: CHUNK + THREADS / 32,
         wgsl_form: Some(Form {
             constants: (&[]).into(),
             switches: (&[]).into(),
-            passes: passes(Grid::LongSide { per_block: 512 * 128, parts: 1 }).into(),
-            workspace: ROOM.into(),
-            shared_elements: 512 + 128,
+            passes: passes(256).into(),
+            workspace: (&[ROOM, ROOM]).into(),
+            shared_elements: CHUNK + THREADS,
         }),
     });
     vec![
