@@ -2467,15 +2467,15 @@
     Artefact {
         key: "reduce/divergent/float",
         arch: Arch::Compute70,
-        source: 0x47e8901ac10a1d73b4ecea6e95943ec7,
-        content: 0xf050e08fe2fd7709678c1416d5692dda,
+        source: 0x7dd2ecb581c010f8de238a6c4fc18298,
+        content: 0xafd9d7a07c0d0f9d9701e3d41311a9b1,
         embedded: Embedded::Ptx(include_str!("reduce.divergent.float.compute_70.ptx")),
     },
     Artefact {
         key: "reduce/first_add/float",
         arch: Arch::Compute70,
-        source: 0x98db621b42edb5591d91ae43cd759756,
-        content: 0x88a2217d60a1d56c3704ddfe95ae86c7,
+        source: 0x22729ae11b4e16119cf3ea17621ee6ed,
+        content: 0x6887e38a8f6d9d89154e4fe39396f2ae,
         embedded: Embedded::Ptx(include_str!("reduce.first_add.float.compute_70.ptx")),
     },
     Artefact {
@@ -2488,8 +2488,8 @@
     Artefact {
         key: "reduce/sequential/float",
         arch: Arch::Compute70,
-        source: 0x5d3f460d4f9303859544b435425e7c0c,
-        content: 0x8533aeb702bfeb403ae9f068d1ca888b,
+        source: 0x792fbf2f72fe59b43b43688832d17ac7,
+        content: 0xbf58e7e1774dc0a84773e3020d5ba7f1,
         embedded: Embedded::Ptx(include_str!("reduce.sequential.float.compute_70.ptx")),
     },
     Artefact {
@@ -2502,8 +2502,8 @@
     Artefact {
         key: "reduce/strided/float",
         arch: Arch::Compute70,
-        source: 0x0dea9a811d216cfd306e2ceb637045a9,
-        content: 0x4aa072c064f74ec15502f77fb1db034b,
+        source: 0xac6df930031d8327f18f5882c709a84a,
+        content: 0x2faee1b91f47975d70b7b15719f0713e,
         embedded: Embedded::Ptx(include_str!("reduce.strided.float.compute_70.ptx")),
     },
     Artefact {
@@ -2649,8 +2649,8 @@
     Artefact {
         key: "spmv/adaptive/float",
         arch: Arch::Compute70,
-        source: 0x8aab3c58dbce061136643303463cd685,
-        content: 0x5f4fee8f6433feda4a9584c16bcc831f,
+        source: 0x04dfa543b607c3b51372e8b749485496,
+        content: 0xb41196975b5b4b55a9e4a6dd8bacf05a,
         embedded: Embedded::Ptx(include_str!("spmv.adaptive.float.compute_70.ptx")),
     },
     Artefact {
