@@ -343,30 +343,33 @@ impl Climb {
         let bytes = self.op.work(problem).bytes as u64 / 2;
         let len = bytes.div_ceil(4);
         let problem = Problem::new(crate::Element::U32, [len]);
-        let mut copies = Vec::new();
         let stage = match session.stage(&op::Copy, &problem, Inputs::Seeded(self.seed)).await {
             Ok(stage) => stage,
             // A device too full for another pair of buffers still has its own rows to show.
-            Err(Error::OutOfMemory { .. } | Error::Limit { .. }) => return Ok(copies),
+            Err(Error::OutOfMemory { .. } | Error::Limit { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
+        let mut prepared = Vec::new();
         for rung in op::Copy::yardsticks() {
-            match self.verify(session, &stage, rung).await {
-                Ok(Verdict::Pass(proof)) => copies.push(proof),
-                Ok(Verdict::Fail(mismatch)) => {
-                    return Err(Error::device(format!("copy/{}", rung.id()), mismatch));
-                }
+            match session.prepare(&stage, rung).await {
+                Ok(copy) => prepared.push(copy),
                 Err(Error::Unsupported { .. } | Error::Limit { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         // A slow one is no yardstick, and harms the others: while a copy engine works, say, the
         // multiprocessors idle and lower their clocks.
-        const FAR: f64 = 1.5;
-        let looks = session.look(&copies.iter().collect::<Vec<_>>()).await?;
+        const FAR: f64 = 1.05;
+        let looks = session.look(&prepared.iter().collect::<Vec<_>>()).await?;
         let best = looks.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut looks = looks.into_iter();
-        copies.retain(|_| looks.next().is_some_and(|ns| ns <= FAR * best));
+        let mut copies = Vec::new();
+        for (copy, _) in prepared.into_iter().zip(looks).filter(|(_, ns)| *ns <= FAR * best) {
+            let label = copy.label();
+            match session.verify(copy).await? {
+                Verdict::Pass(proof) => copies.push(proof),
+                Verdict::Fail(mismatch) => return Err(Error::device(label, mismatch)),
+            }
+        }
         Ok(copies)
     }
 }

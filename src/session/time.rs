@@ -1,7 +1,7 @@
 //! Timing verified rungs against each other.
 
 use super::stage::{Inputs, Slot};
-use super::{Session, Verdict, Verified, order};
+use super::{Prepared, Session, Verdict, Verified, order};
 use crate::backend::{Backend, Launch};
 use crate::error::{Error, Result};
 use crate::op::{self, Op};
@@ -29,7 +29,8 @@ impl<B: Backend> Session<B> {
     /// [`Error::Unsupported`] where the backend has no clock, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
         timing.check()?;
-        let rings = self.rings(contenders, timing.warm_cache).await?;
+        let prepared: Vec<&Prepared<B>> = contenders.iter().map(|contender| &contender.prepared).collect();
+        let rings = self.rings(&prepared, timing.warm_cache).await?;
         let start = Instant::now();
         let (mut turn, mut together, mut settled) = (0, 1, false);
         let mut round_ns = f64::INFINITY;
@@ -38,7 +39,7 @@ impl<B: Backend> Session<B> {
             || start.elapsed() < timing.warmup
             || (!settled && start.elapsed() < timing.warmup * MOST_WARMUPS)
         {
-            let rounds = self.rounds(contenders, &rings, turn, together).await?;
+            let rounds = self.rounds(&prepared, &rings, turn, together).await?;
             turn += together;
             let before = round_ns;
             round_ns = rounds.iter().rev().take(1).flatten().sum();
@@ -50,7 +51,7 @@ impl<B: Backend> Session<B> {
         let mut done = 0;
         while done < timing.max_rounds {
             let count = together.min(timing.max_rounds - done);
-            for ns in self.rounds(contenders, &rings, turn, count).await? {
+            for ns in self.rounds(&prepared, &rings, turn, count).await? {
                 all.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns));
             }
             turn += count;
@@ -83,8 +84,8 @@ impl<B: Backend> Session<B> {
     }
 
     /// The least time of each of `contenders` in a few rounds, in nanoseconds: to leave out what is
-    /// far from the best before a measurement, and no figure to show.
-    pub(crate) async fn look(&self, contenders: &[&Verified<B>]) -> Result<Vec<f64>> {
+    /// far from the best before it is verified and measured, and no figure to show.
+    pub(crate) async fn look(&self, contenders: &[&Prepared<B>]) -> Result<Vec<f64>> {
         const ROUNDS: usize = 4;
         let rings = self.rings(contenders, false).await?;
         let rounds = self.rounds(contenders, &rings, 0, ROUNDS).await?;
@@ -92,11 +93,11 @@ impl<B: Backend> Session<B> {
         Ok((0..contenders.len()).map(least).collect())
     }
 
-    async fn rings(&self, contenders: &[&Verified<B>], warm_cache: bool) -> Result<Vec<Vec<Arc<Slot<B>>>>> {
+    async fn rings(&self, contenders: &[&Prepared<B>], warm_cache: bool) -> Result<Vec<Vec<Arc<Slot<B>>>>> {
         let mut rings = Vec::new();
         for contender in contenders {
-            self.same_device(&contender.prepared.stage.backend)?;
-            rings.push(contender.prepared.stage.ring(warm_cache).await?);
+            self.same_device(&contender.stage.backend)?;
+            rings.push(contender.stage.ring(warm_cache).await?);
         }
         Ok(rings)
     }
@@ -104,7 +105,7 @@ impl<B: Backend> Session<B> {
     /// Runs `count` rounds and returns the nanoseconds of each contender, round by round.
     async fn rounds(
         &self,
-        contenders: &[&Verified<B>],
+        contenders: &[&Prepared<B>],
         rings: &[Vec<Arc<Slot<B>>>],
         first: usize,
         count: usize,
@@ -115,7 +116,7 @@ impl<B: Backend> Session<B> {
             for (place, &index) in order.iter().enumerate() {
                 // The next buffers for every work, not for every round: contenders share them.
                 let (ring, work) = (&rings[index], turn * contenders.len() + place);
-                works.push(contenders[index].prepared.launches(&ring[work % ring.len()])?);
+                works.push(contenders[index].launches(&ring[work % ring.len()])?);
             }
         }
         let slices: Vec<&[Launch<'_, B>]> = works.iter().map(Vec::as_slice).collect();
