@@ -245,6 +245,21 @@ fn no_adapter_is_one_line_that_says_how_to_get_one() {
 }
 
 #[test]
+fn a_software_adapter_says_so_in_every_format() {
+    // Kind DEV1.
+    let of =
+        |format| run(&["run", "transpose", "--size", "64", "--backend", "wgpu", "--rung", "naive", "--format", format]);
+    let (code, json, err) = of("json");
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
+    if code == 2 || rows["rows"][0]["software_adapter"] != true {
+        return; // no adapter here, or a GPU
+    }
+    assert!(err.contains("software adapter"), "{err}");
+    assert!(of("table").1.contains("SOFTWARE ADAPTER"));
+    assert!(of("html").1.contains("class=\"warning\""));
+}
+
+#[test]
 fn without_any_gpu_the_simulator_runs_the_ladder() {
     let mut command = tool(&["run", "transpose", "--size", "64", "--format", "json"]);
     command.env("WGPU_BACKEND", "vulkan").env("VK_DRIVER_FILES", "/nonexistent").env("CUDA_VISIBLE_DEVICES", "");

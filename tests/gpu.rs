@@ -1,8 +1,8 @@
 //! The library surface on every backend of this build: handles, views, pool, chains, errors.
 
-use gpu_ladder::backend::{Any, Backend, Select};
+use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
-use gpu_ladder::op::{Op, Transpose};
+use gpu_ladder::op::{Matmul, Op, Transpose};
 use gpu_ladder::{Element, Error, Problem, Result};
 use std::sync::LazyLock;
 
@@ -321,6 +321,28 @@ fn mixed(gpu: &Gpu, thread: u64, calls: u64) -> Result<()> {
                 assert_eq!(gpu.download::<f32>(&there_and_back)?, host);
             }
             _ => assert_eq!(gpu.download::<f32>(&gpu.transpose(&a)?)?, transposed(&host)),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_was_tuned_for_one_k_is_right_for_others() -> Result<()> {
+    // Kind TUN5: 126 is not a multiple of the 4 elements that vectors hold, 48 not of a tile.
+    for gpu in open() {
+        for (tuned, other) in [(128, 126), (64, 48)] {
+            let problem = Problem::new(Element::F32, [40, 40, tuned]);
+            match gpu.tune_among(&Matmul, &problem, |rung| matches!(&*rung.name, "coalesced" | "tiled")) {
+                Err(Error::Unsupported { .. }) if gpu.device().clock == Clock::None => continue,
+                tuned => drop(tuned?),
+            }
+            for k in [tuned, other] {
+                let (a, b) = (numbers(40, k), numbers(k, 40));
+                let mut c = gpu.zeros(Element::F32, 40, 40)?;
+                let (on_a, on_b) = (gpu.upload(&a)?, gpu.upload(&b)?);
+                gpu.matmul_into(&on_a, &on_b, &mut c, Product::new())?;
+                assert_eq!(gpu.download::<f32>(&c)?, product(&a, &b), "{k} after {tuned}");
+            }
         }
     }
     Ok(())

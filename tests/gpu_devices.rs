@@ -2,7 +2,7 @@
 //! buffers and encoders, and rungs in raw form launched without this crate.
 
 use gpu_ladder::backend::wgpu::{Wgpu, required_features, required_limits};
-use gpu_ladder::backend::{Any, Backend, Select};
+use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Product, Raw, raw};
 use gpu_ladder::op::{Matmul, Op, Transpose};
 use gpu_ladder::rung::Operand;
@@ -24,6 +24,8 @@ fn main() {
         ("a_wrapped_buffer_must_hold_its_matrix", wrapped),
         ("input_and_output_in_one_buffer_are_refused", one_buffer),
         ("several_devices_in_one_process", several),
+        ("tuning_without_timestamps_reads_the_hosts_clock", tuning_by_host),
+        ("a_device_that_its_program_destroys_is_lost", destroyed),
         ("a_download_that_is_given_up_harms_nothing", given_up),
         ("devices_that_are_not_there_are_typed_errors", missing),
         ("what_to_ask_for_is_what_the_adapter_has", asked),
@@ -277,6 +279,40 @@ fn several() -> Result<(), Failed> {
         programs[1].gpu.matmul_into(&a, &a, &mut programs[1].gpu.zeros(Element::F32, 4, 4)?, Product::new()),
         Err(Error::WrongDevice(_))
     ));
+    Ok(())
+}
+
+fn tuning_by_host() -> Result<(), Failed> {
+    // Kind CAP3.
+    let gpu = &plain()?.gpu;
+    assert!(matches!(gpu.device().clock, Clock::Host { .. }));
+    let problem = Problem::new(Element::F32, [100, 60]);
+    let tuned = gpu.tune_among(&Transpose, &problem, |rung| matches!(&*rung.name, "naive" | "coarsened"))?;
+    assert!(tuned.candidates.iter().all(|c| matches!(c.outcome, Ok(ns) if ns > 0.0)), "{tuned:?}");
+    assert_eq!(gpu.chosen(&Transpose, &problem)?, format!("transpose/{}", tuned.rung));
+    Ok(())
+}
+
+fn destroyed() -> Result<(), Failed> {
+    // Kinds ERR3 and ERR5: the device goes while work, matrices and calls are about.
+    let program = program(|_| {})?;
+    let a = program.gpu.upload(&numbers(30, 20))?;
+    let mut b = program.gpu.zeros(Element::F32, 20, 30)?;
+    let mut call = program.gpu.transpose_call(&a, &mut b)?;
+    call.run()?;
+    program.device.destroy();
+    // Whatever comes first says so at the latest when it is waited for; from then on everything does.
+    let first = call.run().and_then(|()| program.gpu.download::<f32>(&a).map(drop));
+    let errors = [
+        first.err(),
+        call.run().err(),
+        program.gpu.download::<f32>(&a).err(),
+        program.gpu.upload(&numbers(2, 2)).err(),
+        program.gpu.transpose(&a).err(),
+        program.gpu.finish().err(),
+        program.gpu.usable().err(),
+    ];
+    assert!(errors.iter().all(|error| matches!(error, Some(Error::DeviceLost(_)))), "{errors:?}");
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use crate::op::{Op, Shape};
 use crate::problem::Problem;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 const HEADER: &str = "gpu-ladder tuning 1";
@@ -24,23 +25,31 @@ static WRITING: Mutex<()> = Mutex::new(());
 pub(super) struct Choices {
     found: RwLock<BTreeMap<String, String>>,
     file: Mutex<Option<PathBuf>>,
+    /// Whether it has yet to be said that there is no place for a file.
+    homeless: AtomicBool,
     device: String,
 }
 
 impl Choices {
     /// What an earlier run found on this device.
     pub(super) fn of(device: &Device) -> Self {
-        let choices = Choices { found: RwLock::default(), file: Mutex::new(None), device: identity(device) };
-        choices.keep_in(folder().as_deref());
+        let (found, file, homeless) = (RwLock::default(), Mutex::new(None), AtomicBool::new(false));
+        let choices = Choices { found, file, homeless, device: identity(device) };
+        let folder = folder();
+        choices.keep_in(folder.as_deref());
+        choices.homeless.store(folder.is_none() && std::env::var_os(ENVIRONMENT).is_none(), Relaxed);
         choices
     }
 
     /// Reads from, and from now on writes to, this folder; keeps nothing for `None`.
     pub(super) fn keep_in(&self, folder: Option<&Path>) {
+        // A browser has no files.
+        let folder = folder.filter(|_| !cfg!(target_arch = "wasm32"));
         let file = folder.map(|folder| folder.join(format!("tuning-{:016x}.txt", fnv(&self.device))));
         let kept = file.as_deref().map(|file| self.read(file)).unwrap_or_default();
         *self.found.write().unwrap_or_else(PoisonError::into_inner) = kept;
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        self.homeless.store(false, Relaxed);
     }
 
     /// The file, where there is one to be.
@@ -64,6 +73,9 @@ impl Choices {
         let Some(keys) = keys(op, problem) else { return };
         let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let file = self.file();
+        if self.homeless.swap(false, Relaxed) {
+            tracing::warn!("what was tuned is not kept: there is no cache folder; {ENVIRONMENT} can name one");
+        }
         // What another process has found meanwhile stays.
         let others = file.as_deref().map(|file| self.read(file)).unwrap_or_default();
         let all = {

@@ -37,6 +37,23 @@ impl Gpu<Cuda> {
     /// A handle in a context and on a stream of the program's own. Work is queued on that stream, in
     /// order with the program's.
     ///
+    /// ```no_run
+    /// use gpu_ladder::backend::cuda::cudarc::driver::CudaContext;
+    /// use gpu_ladder::gpu::Gpu;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let context = CudaContext::new(0)?;
+    /// let stream = context.new_stream()?;
+    /// let gpu = Gpu::from_cuda(context, stream.clone())?;
+    /// let a = stream.clone_htod(&vec![1.0f32; 512 * 256])?;
+    /// let mut b = stream.alloc_zeros::<f32>(512 * 256)?;
+    /// let input = gpu.lend(&a, 512, 256, &stream)?;
+    /// let mut output = gpu.lend_mut(&mut b, 256, 512, &stream)?;
+    /// gpu.transpose_into(input.view(), output.view_mut())?; // queued on the program's stream
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::WrongDevice`] where the stream is not of that context; those of opening CUDA.
     pub fn from_cuda(context: Arc<CudaContext>, stream: Arc<CudaStream>) -> Result<Self> {

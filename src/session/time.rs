@@ -26,9 +26,12 @@ impl<B: Backend> Session<B> {
     /// output of each is checked again.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the backend has no clock, [`Error::WrongWhileTimed`].
+    /// [`Error::Unsupported`] where the backend has no clock and in a browser, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
         timing.check()?;
+        if cfg!(target_arch = "wasm32") {
+            return Err(Error::unsupported("timing", "the standard library has no clock in a browser"));
+        }
         let prepared: Vec<&Prepared<B>> = contenders.iter().map(|contender| &contender.prepared).collect();
         let rings = self.rings(&prepared, timing.warm_cache).await?;
         let start = Instant::now();

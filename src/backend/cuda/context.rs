@@ -278,3 +278,16 @@ impl Drop for Context {
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sys::CUevent_flags::*;
+
+    #[test]
+    fn events_are_made_with_timing() {
+        // Kind CAP5: libraries make theirs without, and then there is no elapsed time.
+        assert_eq!(EVENT_WITH_TIMING, CU_EVENT_DEFAULT as u32);
+        assert_eq!(EVENT_WITH_TIMING & CU_EVENT_DISABLE_TIMING as u32, 0);
+    }
+}

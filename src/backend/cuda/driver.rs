@@ -226,6 +226,13 @@ mod tests {
     }
 
     #[test]
+    fn a_launch_that_ran_too_long_is_a_loss() {
+        // Kinds ERR3 and ERR5: CUDA_ERROR_LAUNCH_TIMEOUT and CUDA_ERROR_ILLEGAL_ADDRESS; out of memory is none.
+        assert!(is_sticky(702) && is_sticky(700) && !is_sticky(OUT_OF_MEMORY));
+        assert_eq!(sys::cudaError_enum::CUDA_ERROR_LAUNCH_TIMEOUT as u32, 702);
+    }
+
+    #[test]
     fn a_machine_without_a_driver_says_what_to_do() {
         // SAFETY: as in `Driver::open`.
         if unsafe { sys::is_culib_present() } {

@@ -73,6 +73,17 @@ struct Faults {
     uncaptured: Option<String>,
 }
 
+/// Why a device is gone, and what is likeliest behind it: drivers do not tell one loss from another.
+fn loss(reason: wgpu::DeviceLostReason, message: &str) -> String {
+    match reason {
+        wgpu::DeviceLostReason::Destroyed => format!("its owner destroyed it ({message})"),
+        _ => format!(
+            "{message}; if a launch ran for seconds, the operating system's time limit for GPU work ended it: \
+             divide the problem or take a faster rung"
+        ),
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -90,10 +101,7 @@ impl Wgpu {
         }));
         let sink = Arc::clone(&faults);
         device.set_device_lost_callback(move |reason, message| {
-            // Dropping the device is an end that its owner chose.
-            if reason != wgpu::DeviceLostReason::Destroyed {
-                lock(&sink).lost.get_or_insert(message);
-            }
+            lock(&sink).lost.get_or_insert(loss(reason, &message));
         });
         let description = adapter::describe(adapter, &device, &queue);
         Wgpu {
@@ -407,5 +415,18 @@ impl Backend for Wgpu {
             return crate::backend::cuda::telemetry::at_pci_bus(&self.pci_bus_id);
         }
         Telemetry::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_names_the_time_limit_that_is_likeliest_behind_it() {
+        // Kind ERR3.
+        let text = loss(wgpu::DeviceLostReason::Unknown, "Parent device is lost");
+        assert!(text.contains("Parent device is lost") && text.contains("time limit"), "{text}");
+        assert!(!loss(wgpu::DeviceLostReason::Destroyed, "destroyed").contains("time limit"));
     }
 }
