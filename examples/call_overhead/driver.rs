@@ -1,24 +1,24 @@
 //! What a launch costs without this library: the driver's own call, or `wgpu`'s own calls.
 
-use super::Loops;
+use super::Kind;
 use gpu_ladder::Result;
 use gpu_ladder::backend::Any;
 use gpu_ladder::gpu::Gpu;
 
-/// The lines to set the others against.
-pub fn measure(gpu: &Gpu, loops: &Loops) -> Result<()> {
+/// The calls to set the others against.
+pub fn kinds(gpu: &Gpu) -> Result<Vec<Kind<'_>>> {
     match gpu.session().backend() {
         #[cfg(feature = "cuda")]
-        Any::Cuda(cuda) => by_cuda(gpu, cuda, loops),
+        Any::Cuda(cuda) => Ok(vec![by_cuda(cuda)?]),
         #[cfg(feature = "wgpu")]
-        Any::Wgpu(wgpu) => by_wgpu(gpu, wgpu, loops),
-        _ => Ok(()),
+        Any::Wgpu(wgpu) => Ok(by_wgpu(wgpu)),
+        _ => Ok(Vec::new()),
     }
 }
 
 /// `cuLaunchKernel` of a kernel that does nothing, on the same stream.
 #[cfg(feature = "cuda")]
-fn by_cuda(gpu: &Gpu, cuda: &gpu_ladder::backend::cuda::Cuda, loops: &Loops) -> Result<()> {
+fn by_cuda(cuda: &gpu_ladder::backend::cuda::Cuda) -> Result<Kind<'_>> {
     use gpu_ladder::Error;
     use gpu_ladder::backend::cuda::cudarc::driver::{CudaContext, result};
     const NOTHING: &std::ffi::CStr = c"
@@ -41,18 +41,18 @@ fn by_cuda(gpu: &Gpu, cuda: &gpu_ladder::backend::cuda::Cuda, loops: &Loops) -> 
     let mut arguments = [0u64; 3];
     let stream = cuda.raw_stream();
     let one = (1, 1, 1);
-    loops.measure(gpu, "cuLaunchKernel alone", || {
+    Ok(Kind::new("cuLaunchKernel alone", move || {
         let mut pointers = arguments.each_mut().map(|argument| std::ptr::from_mut(argument).cast());
+        // The context is current as long as it lives.
+        let _ = &context;
         // SAFETY: the kernel takes three addresses, touches none of them, and its module stays loaded.
         unsafe { result::launch_kernel(function, one, one, 0, stream, &mut pointers) }.map_err(failed)
-    })?;
-    // SAFETY: `measure` has waited for the stream.
-    unsafe { result::module::unload(module) }.map_err(failed)
+    }))
 }
 
 /// The calls of `wgpu` for one dispatch, its pipeline and bind group made before.
 #[cfg(feature = "wgpu")]
-fn by_wgpu(gpu: &Gpu, backend: &gpu_ladder::backend::wgpu::Wgpu, loops: &Loops) -> Result<()> {
+fn by_wgpu(backend: &gpu_ladder::backend::wgpu::Wgpu) -> Vec<Kind<'_>> {
     use gpu_ladder::backend::wgpu::wgpu;
     const NOTHING: &str = "
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -82,7 +82,7 @@ fn by_wgpu(gpu: &Gpu, backend: &gpu_ladder::backend::wgpu::Wgpu, loops: &Loops) 
         layout: &pipeline.get_bind_group_layout(0),
         entries: &[wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() }],
     });
-    loops.measure(gpu, "wgpu alone: one dispatch", || {
+    let dispatch = move || {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&pipeline);
@@ -91,9 +91,10 @@ fn by_wgpu(gpu: &Gpu, backend: &gpu_ladder::backend::wgpu::Wgpu, loops: &Loops) 
         drop(pass);
         queue.submit([encoder.finish()]);
         Ok(())
-    })?;
-    loops.measure(gpu, "wgpu alone: an empty submission", || {
+    };
+    let nothing = move || {
         queue.submit([]);
         Ok(())
-    })
+    };
+    vec![Kind::new("wgpu alone: one dispatch", dispatch), Kind::new("wgpu alone: an empty submission", nothing)]
 }

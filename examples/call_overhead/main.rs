@@ -144,36 +144,54 @@ fn cold_start(backend: &str, op: &str, size: u64) -> Result<()> {
 }
 
 /// How often calls are made, and which.
-struct Loops {
+pub struct Loops {
     calls: u32,
     loops: usize,
     only: String,
 }
 
+/// A kind of call.
+pub struct Kind<'a> {
+    name: String,
+    call: Box<dyn FnMut() -> Result<()> + 'a>,
+}
+
+impl<'a> Kind<'a> {
+    pub fn new(name: impl Into<String>, call: impl FnMut() -> Result<()> + 'a) -> Self {
+        Kind { name: name.into(), call: Box::new(call) }
+    }
+}
+
 impl Loops {
-    /// Times loops of a call and prints its line: the device idles between the loops.
-    fn measure(&self, gpu: &Gpu, name: &str, mut call: impl FnMut() -> Result<()>) -> Result<()> {
-        if !name.contains(&self.only) {
-            return Ok(());
-        }
-        call()?;
-        gpu.finish()?;
-        let before = gpu.memory();
-        let (mut times, mut allocated) = (Vec::new(), 0);
-        for _ in 0..self.loops {
-            let (start, on_host) = (Instant::now(), ALLOCATED.get());
-            for _ in 0..self.calls {
-                call()?;
+    /// Times loops of every kind of call in turn, so that clocks which change meanwhile change for all of
+    /// them, and prints a line for each. The device idles between loops.
+    fn measure(&self, gpu: &Gpu, kinds: Vec<Kind<'_>>) -> Result<()> {
+        let mut kinds: Vec<Kind<'_>> = kinds.into_iter().filter(|kind| kind.name.contains(&self.only)).collect();
+        let mut times: Vec<Vec<f64>> = vec![Vec::new(); kinds.len()];
+        let mut allocated = vec![[0u64; 2]; kinds.len()];
+        for round in 0..=self.loops {
+            for (index, kind) in kinds.iter_mut().enumerate() {
+                // The first round makes what is kept.
+                let calls = if round == 0 { 1 } else { self.calls };
+                let (start, on_host, on_device) = (Instant::now(), ALLOCATED.get(), gpu.memory().allocations);
+                for _ in 0..calls {
+                    (kind.call)()?;
+                }
+                let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
+                if round > 0 {
+                    times[index].push(us);
+                    allocated[index][0] += ALLOCATED.get() - on_host;
+                    allocated[index][1] += gpu.memory().allocations - on_device;
+                }
+                gpu.finish()?;
             }
-            times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(self.calls));
-            allocated += ALLOCATED.get() - on_host;
-            gpu.finish()?;
         }
-        times.sort_by(f64::total_cmp);
-        let of_host = allocated as f64 / (f64::from(self.calls) * self.loops as f64);
-        let of_device = gpu.memory().allocations - before.allocations;
-        let (least, median) = (times[0], times[self.loops / 2]);
-        println!("{name},{median:.2},{least:.2},{of_host:.1},{of_device}");
+        for ((kind, mut times), [on_host, on_device]) in kinds.iter().zip(times).zip(allocated) {
+            times.sort_by(f64::total_cmp);
+            let on_host = on_host as f64 / (f64::from(self.calls) * self.loops as f64);
+            let (least, median) = (times[0], times[times.len() / 2]);
+            println!("{},{median:.2},{least:.2},{on_host:.1},{on_device}", kind.name);
+        }
         Ok(())
     }
 }
@@ -181,22 +199,34 @@ impl Loops {
 fn overhead(backend: &str, loops: &Loops) -> Result<()> {
     let gpu = Gpu::open_on(backend)?;
     let (a, b) = (gpu.upload(&numbers(128, 128)?)?, gpu.upload(&numbers(256, 256)?)?);
-    let mut product = gpu.zeros(Element::F32, 128, 128)?;
-    let mut turned = gpu.zeros(Element::F32, 256, 256)?;
-    println!("# {} loops of {} calls on {} ({})", loops.loops, loops.calls, gpu.device().name, gpu.device().driver);
+    let zeros = |size| gpu.zeros(Element::F32, size, size);
+    let [mut product, mut product_2, mut product_3] = [zeros(128)?, zeros(128)?, zeros(128)?];
+    let [mut turned, mut turned_2, mut turned_3] = [zeros(256)?, zeros(256)?, zeros(256)?];
+    let mut prepared_product = gpu.matmul_call(&a, &a, &mut product_2, Product::new())?;
+    let mut prepared_transpose = gpu.transpose_call(&b, &mut turned_2)?;
+    let product_alone = gpu.matmul_call(&a, &a, &mut product_3, Product::new())?;
+    let transpose_alone = gpu.transpose_call(&b, &mut turned_3)?;
+    let (product_launches, transpose_launches) = (product_alone.launches()?, transpose_alone.launches()?);
+    let rungs: Vec<_> = product_alone.rungs().chain(transpose_alone.rungs()).map(String::from).collect();
+    let backend = gpu.session().backend();
+    let mut kinds = vec![
+        Kind::new("matmul_into 128x128x128", || gpu.matmul_into(&a, &a, &mut product, Product::new())),
+        Kind::new("transpose_into 256x256", || gpu.transpose_into(&b, &mut turned)),
+        Kind::new("transpose 256x256 (output of the pool)", || gpu.transpose(&b).map(drop)),
+        Kind::new("run of a prepared product", || prepared_product.run()),
+        Kind::new("run of a prepared transpose", || prepared_transpose.run()),
+        Kind::new("launch of the backend for the product", || backend.launch(&product_launches)),
+        Kind::new("launch of the backend for the transpose", || backend.launch(&transpose_launches)),
+    ];
+    kinds.extend(driver::kinds(&gpu)?);
+    println!(
+        "# {} loops of {} calls, interleaved, on {} ({}); {}",
+        loops.loops,
+        loops.calls,
+        gpu.device().name,
+        gpu.device().driver,
+        rungs.join(" ")
+    );
     println!("call,median_us,least_us,host_allocations_per_call,device_allocations_after_the_first");
-    loops.measure(&gpu, "matmul_into 128x128x128", || gpu.matmul_into(&a, &a, &mut product, Product::new()))?;
-    loops.measure(&gpu, "transpose_into 256x256", || gpu.transpose_into(&b, &mut turned))?;
-    loops.measure(&gpu, "transpose 256x256 (output of the pool)", || gpu.transpose(&b).map(drop))?;
-    let mut prepared = gpu.matmul_call(&a, &a, &mut product, Product::new())?;
-    let rungs: Vec<_> = prepared.rungs().map(String::from).collect();
-    loops.measure(&gpu, &format!("run of a prepared product ({})", rungs.join(" ")), || prepared.run())?;
-    let launches = prepared.launches()?;
-    loops.measure(&gpu, "launch of the backend, product", || gpu.session().backend().launch(&launches))?;
-    let mut prepared = gpu.transpose_call(&b, &mut turned)?;
-    let rungs: Vec<_> = prepared.rungs().map(String::from).collect();
-    loops.measure(&gpu, &format!("run of a prepared transpose ({})", rungs.join(" ")), || prepared.run())?;
-    let launches = prepared.launches()?;
-    loops.measure(&gpu, "launch of the backend, transpose", || gpu.session().backend().launch(&launches))?;
-    driver::measure(&gpu, loops)
+    loops.measure(&gpu, kinds)
 }

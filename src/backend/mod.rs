@@ -208,6 +208,12 @@ impl Device {
         self.kind == DeviceKind::Software
     }
 
+    /// Whether kernels are compiled for the host's processor, which takes longer for a long one than running a
+    /// short one. (The simulator compiles nothing.)
+    pub(crate) fn compiles_for_the_host(&self) -> bool {
+        self.is_software() && self.clock != Clock::None
+    }
+
     /// The language of its kernels.
     pub fn language(&self) -> Language {
         if self.compute_capability.is_some() { Language::Cuda } else { Language::Wgsl }

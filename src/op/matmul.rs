@@ -1,6 +1,8 @@
 //! `matmul`: C = alpha op(A) op(B) + beta C, row-major, the main ladder of arithmetic.
 
+mod costs;
 mod error_bound;
+mod estimate;
 mod ladder_cooperative;
 mod ladder_f32;
 mod ladder_tensor;

@@ -1,6 +1,8 @@
 //! `transpose`: output[c][r] = input[r][c], the main ladder of data movement.
 
 mod bands;
+mod costs;
+mod estimate;
 pub(super) mod facts;
 mod ladder;
 mod selection;

@@ -1,11 +1,11 @@
-//! Which transpose to take where nobody asks for one: a table of what was measured fastest, and
-//! behind it what is likeliest to be.
+//! Which transpose to take where nobody asks for one.
 //!
-//! Measured on one H200 (driver 580.159; CUDA, and WGSL through Vulkan), each candidate against the
-//! fastest copy of the same bytes; `docs/transpose.md` has the shares. The first line that fits and
-//! whose rung takes the problem wins.
+//! In CUDA the rung with the shortest [estimate](super::estimate); in WGSL, and for elements of 16 bytes,
+//! the first line of a table that fits. Both from measurements on one H200 (driver 580.159; WGSL through
+//! Vulkan); `docs/transpose.md` has the figures. The rung must take the problem on the device. A processor
+//! that imitates a GPU is given a short shader, which it runs as fast as the others.
 
-use super::{facts, ladder::LADDER, sides};
+use super::{estimate::estimates, facts, ladder::LADDER, sides};
 use crate::backend::Device;
 use crate::op::{Shape, Transpose, runs};
 use crate::problem::Problem;
@@ -89,15 +89,32 @@ const TABLE: &[Choice] = &[
     both("sheared@narrow", |_| true),
 ];
 
+/// For a processor that imitates a GPU.
+const ON_A_PROCESSOR: &str = "naive";
+
 /// For devices that the table's rungs are too large for.
 const OTHERWISE: &[&str] = &["ordered", "register_blocked", "coarsened", "tiled_padded@16", "naive"];
 
-pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung> {
-    let facts = Facts::of(problem);
-    let language = device.language();
+/// The candidates for a problem, the likeliest first.
+fn candidates(device: &Device, problem: &Problem) -> Vec<&'static str> {
+    /// Multiprocessors of a device that does not tell: of middle size.
+    const MULTIPROCESSORS: u32 = 64;
+    let (facts, language) = (Facts::of(problem), device.language());
+    let multiprocessors = device.multiprocessors.unwrap_or(MULTIPROCESSORS).max(1).into();
+    let estimated = match language {
+        Language::Cuda => estimates(problem, multiprocessors),
+        Language::Wgsl => Vec::new(),
+    };
+    let short = device.compiles_for_the_host().then_some(ON_A_PROCESSOR);
     let fits = |choice: &&Choice| choice.language.is_none_or(|l| l == language) && (choice.when)(&facts);
-    let words = TABLE.iter().filter(fits).map(|choice| choice.rung).chain(OTHERWISE.iter().copied());
-    words
+    let table = TABLE.iter().filter(fits).map(|choice| choice.rung);
+    let estimated = estimated.into_iter().map(|(rung, _)| rung);
+    estimated.chain(short).chain(table).chain(OTHERWISE.iter().copied()).collect()
+}
+
+pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung> {
+    candidates(device, problem)
+        .into_iter()
         .filter_map(|word| LADDER.iter().find(|rung| rung.id() == word))
         .find(|rung| runs(&Transpose, rung, device, problem))
 }
@@ -105,10 +122,14 @@ pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Element;
 
     #[test]
-    fn every_word_of_the_table_is_a_rung() {
-        for word in TABLE.iter().map(|choice| choice.rung).chain(OTHERWISE.iter().copied()) {
+    fn every_word_is_a_rung() {
+        let estimated = estimates(&Problem::new(Element::F32, [64, 64]), 132);
+        assert!(estimated.len() > super::super::costs::TILED.len(), "each has a tile");
+        let others = TABLE.iter().map(|choice| choice.rung).chain(OTHERWISE.iter().copied()).chain([ON_A_PROCESSOR]);
+        for word in estimated.into_iter().map(|(rung, _)| rung).chain(others) {
             assert!(LADDER.iter().any(|rung| rung.id() == word), "{word}");
         }
     }
