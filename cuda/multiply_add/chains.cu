@@ -7,7 +7,7 @@
 #define CHAINS 8
 #endif
 #ifndef ROUNDS
-#define ROUNDS 1024
+#define ROUNDS 2048
 #endif
 #ifndef ELEMENT
 #define ELEMENT float
@@ -16,7 +16,7 @@ typedef ELEMENT T;
 
 const unsigned int THREADS = 256;
 const unsigned int BLOCK = THREADS * CHAINS;  // elements of one block
-const unsigned int UNROLL = 16;               // rounds without a branch
+const unsigned int UNROLL = 32;               // rounds without a branch
 
 struct Params {
     unsigned int block_x, block_y, block_z;  // index of this launch's first block

@@ -7,7 +7,7 @@
 #define CHAINS 8
 #endif
 #ifndef ROUNDS
-#define ROUNDS 1024
+#define ROUNDS 2048
 #endif
 #ifndef ELEMENT
 #define ELEMENT unsigned short
@@ -16,7 +16,7 @@ typedef ELEMENT T;
 
 const unsigned int THREADS = 256;
 const unsigned int BLOCK = 2 * THREADS * CHAINS;  // elements of one block
-const unsigned int UNROLL = 16;                   // rounds without a branch
+const unsigned int UNROLL = 32;                   // rounds without a branch
 const unsigned int HALF_BITS = 16;
 
 struct Params {

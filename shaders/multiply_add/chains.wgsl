@@ -6,10 +6,10 @@
 
 alias T = f32;
 const CHAINS: u32 = 8u;
-const ROUNDS: u32 = 1024u;
+const ROUNDS: u32 = 2048u;
 const THREADS: u32 = 256u;
 const BLOCK: u32 = THREADS * CHAINS;  // elements of one block
-const UNROLL: u32 = 16u;              // rounds without a branch
+const UNROLL: u32 = 32u;              // rounds without a branch
 
 struct Params {
     block_x: u32, block_y: u32, block_z: u32,  // index of this launch's first block

@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 pub struct MultiplyAdd;
 
 /// Multiply-adds of one element.
-const ROUNDS: u32 = 1024;
+const ROUNDS: u32 = 2048;
 /// Both are f16 values; together they draw every value towards 1/2, slowly enough that the input
 /// still decides the output, and keep what began within 1 there.
 const FACTOR: f32 = 1.0 - 1.0 / 1024.0;
@@ -63,7 +63,7 @@ impl Op for MultiplyAdd {
     }
 
     fn about(&self) -> &'static str {
-        "output = input after 1024 multiply-adds of each element"
+        "output = input after 2048 multiply-adds of each element"
     }
 
     fn dims(&self) -> &'static [&'static str] {
