@@ -2,7 +2,7 @@
 //! it; and both twins of a rung agree with its row.
 
 use gpu_ladder::op::{self, shipped_programs};
-use gpu_ladder::rung::{Grid, Language, Program, Rung, Source};
+use gpu_ladder::rung::{Grid, Language, Program, Rung, Source, Switch};
 use naga::back::{glsl, hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::HashMap;
@@ -179,7 +179,9 @@ fn tiles_and_threads_of_every_kernel_are_those_of_its_row() {
                 let given = rung.constants.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
                 given.or_else(|| own_value(text, name))
             };
-            let first = &rung.passes[0];
+            // Not that of an operand that is copied before.
+            let own = rung.passes.iter().find(|pass| pass.kernel.as_ref().is_none_or(|k| k.name == rung.name));
+            let first = own.unwrap_or(&rung.passes[0]);
             let label = format!("{op}/{} in {language:?}", rung.id());
             let tile = match first.grid {
                 Grid::Tiles { x, y }
@@ -223,19 +225,31 @@ fn the_constants_of_every_kernel_are_those_of_the_row() {
                 assert!(stated, "{op}/{}: {name} is not a constant of the {language:?} kernel", rung.id());
             }
             if language == Language::Wgsl {
+                // The rung's own kernel, and those of passes before it.
+                let mut kernels = vec![(text, rung.switches.iter().collect::<Vec<_>>())];
+                for kernel in rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()) {
+                    if let Source::Text(text) = &kernel.wgsl {
+                        kernels.push((text, kernel.switches.iter().collect()));
+                    }
+                }
                 for alias in rung.aliases.iter() {
-                    let stated = text.contains(&format!("\nalias {} =", alias.name));
-                    assert!(stated, "{op}/{}: there is no alias {}", rung.id(), alias.name);
-                    let decides = rung.switches.iter().any(|s| s.names().any(|name| name == alias.switch));
-                    assert!(decides, "{op}/{}: no switch decides {}", rung.id(), alias.name);
+                    let stated = |text: &str| text.contains(&format!("\nalias {} =", alias.name));
+                    let decides =
+                        |switches: &[&Switch]| switches.iter().any(|s| s.names().any(|name| name == alias.switch));
+                    let both = kernels.iter().any(|(text, switches)| stated(text) && decides(switches));
+                    assert!(both, "{op}/{}: no kernel has an alias {} and its switch", rung.id(), alias.name);
                 }
             }
             for pass in rung.passes.iter() {
                 if let Some(kernel) = &pass.kernel {
-                    let (Language::Cuda, Source::Text(text)) = (language, &kernel.cuda) else { continue };
+                    let source = if language == Language::Cuda { &kernel.cuda } else { &kernel.wgsl };
+                    let Source::Text(text) = source else { continue };
                     let switches = kernel.switches.iter().flat_map(|s| s.names().map(str::to_string));
                     for name in kernel.constants.iter().map(|(n, _)| n.to_string()).chain(switches) {
-                        let stated = text.contains(&format!("#ifndef {name}\n"));
+                        let stated = match language {
+                            Language::Cuda => text.contains(&format!("#ifndef {name}\n")),
+                            Language::Wgsl => text.contains(&format!("\nconst {name}: u32 = ")),
+                        };
                         assert!(stated, "{op}/{}: {name} is not a constant of {}", rung.id(), kernel.name);
                     }
                     let entry = format!("{op}_{}(", kernel.name);
