@@ -217,9 +217,10 @@ pub async fn resident(lab: &Lab, progress: &mut dyn FnMut(&str)) -> Result<Vec<R
             runs.push((format!("{op}/{id}"), ns(op, id, full, small)));
         }
     }
-    for (rung, ballast) in [("tiled@16", 0), ("tiled@16", 50 << 10), ("tiled@16", 100 << 10), ("tiled@16", 200 << 10)] {
-        let figure = ns("matmul", rung, &[4096, 4096, 4096], &[128, 128, 128]).with_ballast(ballast);
-        runs.push((format!("matmul/{rung} with {} KiB of ballast", ballast >> 10), figure));
+    runs.push(("matmul/tiled@32".into(), ns("matmul", "tiled@32", &[4096, 4096, 4096], &[128, 128, 128])));
+    for ballast in [0, 50 << 10, 100 << 10, 200 << 10] {
+        let figure = ns("matmul", "tiled@16", &[4096, 4096, 4096], &[128, 128, 128]).with_ballast(ballast);
+        runs.push((format!("matmul/tiled@16 with {} KiB of ballast", ballast >> 10), figure));
     }
     let mut figures = Vec::new();
     for what in [What::Ns, What::ResidentWarps, What::LocalBytes] {
