@@ -113,18 +113,18 @@ pub fn page(reports: &[Report]) -> String {
     for (section, title) in [('A', "A practical article"), ('B', "The memory system"), ('C', "A textbook chapter")] {
         let _ = writeln!(out, "\n## {section}. {title}\n\n| id | claim | GPU | test | {} | why |", heads.join(" | "));
         let _ = writeln!(out, "|---|---|---|---|{}---|", "---|".repeat(reports.len()));
-        let Some(first) = reports.first() else { continue };
-        for f in first.findings.iter().filter(|f| f.id.starts_with(section)) {
+        for claim in super::claims().filter(|claim| claim.id.starts_with(section)) {
             let cells = reports.iter().map(|report| {
-                let found = report.findings.iter().find(|other| other.id == f.id);
+                let found = report.findings.iter().find(|other| other.id == claim.id);
                 found.map_or("-".into(), |f| match f.figure.as_str() {
                     "" => format!("**{}**", f.verdict.name()),
                     figure => format!("**{}**: {}", f.verdict.name(), escaped(figure)),
                 })
             });
             let cells: Vec<String> = cells.collect();
-            let [claim, gpu, test, why] = [&f.claim, &f.gpu, &f.predicate, &f.because].map(|text| escaped(text));
-            let _ = writeln!(out, "| {} | {claim} | {gpu} | {test} | {} | {why} |", f.id, cells.join(" | "));
+            let (id, cells) = (claim.id, cells.join(" | "));
+            let [claim, gpu, test, why] = [claim.claim, claim.gpu, claim.predicate, claim.because].map(escaped);
+            let _ = writeln!(out, "| {id} | {claim} | {gpu} | {test} | {cells} | {why} |");
         }
     }
     for report in reports.iter().filter(|report| !report.levels.is_empty()) {
