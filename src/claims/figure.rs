@@ -9,7 +9,8 @@ pub enum What {
     Ns,
     /// The same on one buffer set again and again.
     WarmNs,
-    /// Nanoseconds of a hop of `hierarchy_latency`: the difference between this many and five times as many.
+    /// Nanoseconds of a hop of `hierarchy_latency`: of very many, or the difference between this many and five
+    /// times as many.
     HopNs,
     /// The clock of the multiprocessors in MHz, as it was last read.
     ClockMhz,

@@ -162,14 +162,14 @@ const LEVELS: &[Row] = &[
         name: "memory",
         capacity: MEMORY,
         claimed: OF_MEMORY,
-        hop: hop("cached", &[1 << 25, 1 << 17], &[1 << 18, 1 << 12]),
+        hop: hop("cached", &[1 << 25, 1 << 19], &[1 << 18, 1 << 12]),
         rate: sweep("cached", &[1 << 25, 128], &[1 << 18, 4]),
     },
     Row {
         name: "memory",
         capacity: MEMORY,
         claimed: OF_MEMORY,
-        hop: hop("cached", &[1 << 27, 1 << 17], &[1 << 20, 1 << 12]),
+        hop: hop("cached", &[1 << 27, 1 << 19], &[1 << 20, 1 << 12]),
         rate: sweep("cached", &[1 << 27, 256], &[1 << 20, 4]),
     },
 ];

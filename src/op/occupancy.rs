@@ -44,15 +44,31 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         })
     };
     vec![
-        block("32", 32, "The first rung: at most 32 blocks of one warp, half of the places of a multiprocessor."),
-        block("64", 64, "Enough blocks for all places of a multiprocessor of 2048 threads."),
-        block("128", 128, "As many warps in fewer blocks."),
-        block("256", 256, "As many warps in fewer blocks."),
-        block("512", 512, "As many warps in fewer blocks."),
-        block("1024", 1024, "Two blocks fill a multiprocessor; one waits for its slowest warp."),
-        ballast("13k", 3328, "Half of the warps, on a device of 228 KiB."),
-        ballast("27k", 6912, "A quarter of the warps there."),
-        ballast("47k", 12000, "An eighth of the warps there."),
+        block(
+            "32",
+            32,
+            "The first rung: at most 32 blocks of one warp, half of the places of a multiprocessor; and so many blocks that starting them takes longer than their work.",
+        ),
+        block(
+            "64",
+            64,
+            "All places of a multiprocessor of 2048 threads are taken, and half as many blocks have to be started.",
+        ),
+        block("128", 128, "As many warps, and again half as many blocks to start."),
+        block("256", 256, "As many warps, in blocks few enough for memory to be the limit."),
+        block("512", 512, "Little: as many warps, and memory is the limit already."),
+        block(
+            "1024",
+            1024,
+            "Slower, if anything: two blocks fill a multiprocessor, and a place is free only when the last of 32 warps is done.",
+        ),
+        ballast(
+            "13k",
+            3328,
+            "Half of the warps, on a device of 228 KiB: still enough, where starting blocks of 64 threads is the limit.",
+        ),
+        ballast("27k", 6912, "A quarter of the warps there: just too few."),
+        ballast("47k", 12000, "An eighth of the warps there: half of the bytes under way, and twice the time."),
     ]
 });
 

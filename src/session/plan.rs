@@ -254,7 +254,9 @@ impl<B: Backend> Session<B> {
     /// The compiled kernel of a program, compiled once.
     async fn kernel(&self, program: &Program) -> Result<Arc<B::Kernel>> {
         let (artefact, hash) = (program.artefact_key(), program_text_hash(program));
-        let key = format!("{artefact}/{}/{}/{hash}", program.entry, program.element);
+        // What is asked for at launch (dynamic shared memory) is set once, when a kernel is loaded.
+        let asked = program.cuda_needs.dynamic_shared;
+        let key = format!("{artefact}/{}/{}/{asked}/{hash}", program.entry, program.element);
         if let Some(kernel) = lock(&self.kernels).get(&key) {
             return Ok(Arc::clone(kernel));
         }
