@@ -48,7 +48,7 @@ pub(super) fn estimates(problem: &Problem, multiprocessors: u64) -> Vec<(&'stati
         _ => return Vec::new(),
     };
     let alignment =
-        |side: &Shape| 1 << ((side.leading_dimension() | side.layout.offset) * width | CHUNK).trailing_zeros();
+        |side: &Shape| 1 << (((side.leading_dimension() | side.layout.offset) * width) | CHUNK).trailing_zeros();
     let facts = Facts {
         rows: input.rows,
         cols: input.cols,
