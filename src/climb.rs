@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::random;
 use crate::report::{Cell, Row};
 use crate::rung::{Language, Promise, Rung};
-use crate::session::{Inputs, Session, Stage, Verdict, Verified};
+use crate::session::{Inputs, Session, Site, Stage, Verdict, Verified};
 use crate::timing::{Samples, Timing, paired_ratio};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub struct Climb {
     pub select: Select,
     /// How to time; `None` for what suits the device, [`Timing::brief`] on a software adapter.
     pub timing: Option<Timing>,
+    /// Verify, and do not time.
+    pub verify_only: bool,
     /// The seed of generated inputs.
     pub seed: u64,
     /// The caller's own operands in place of generated ones, with where they come from.
@@ -80,6 +82,7 @@ impl Climb {
             backends: Vec::new(),
             select: Select::default(),
             timing: None,
+            verify_only: false,
             seed: 1,
             given: None,
         }
@@ -129,7 +132,14 @@ impl Climb {
                         tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
                     }
                     for problem in &self.problems {
-                        if let Err(error) = self.one(&session, problem, progress, &mut ascent).await {
+                        let before = ascent.rows.len();
+                        let climbed = self.one(&session, problem, progress, &mut ascent).await;
+                        let (peak, left) = (session.peak_since(), session.allocations());
+                        for row in &mut ascent.rows[before..] {
+                            row.device_peak_bytes = Some(peak);
+                            row.device_leaks = left.sites.iter().map(Site::to_string).collect();
+                        }
+                        if let Err(error) = climbed {
                             if ascent.rows.is_empty() {
                                 return Err(error);
                             }
@@ -231,7 +241,7 @@ impl Climb {
             }
             rows.push(row);
         }
-        if device.clock != Clock::None && !verified.is_empty() {
+        if device.clock != Clock::None && !verified.is_empty() && !self.verify_only {
             progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
             let timed = self.time(session, problem, &mut rows, &verified, &vendors).await;
             if timed.is_err() || progress.stop() {

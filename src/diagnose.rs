@@ -49,6 +49,18 @@ impl Finding {
         let evidence = self.evidence.as_ref().map_or_else(|| self.cause.text(language), |e| e.short(language));
         words::BOUND_BY.with([self.symptom.text(language), evidence]).text(language)
     }
+
+    /// The same with the number of the line, not its text.
+    pub fn glance(&self, language: Language) -> String {
+        let evidence = self.evidence.as_ref().map_or_else(
+            || self.cause.text(language),
+            |evidence| match evidence.line {
+                0 => evidence.figure.text(language),
+                line => words::AT_LINE.with([line.to_string(), evidence.figure.text(language)]).text(language),
+            },
+        );
+        words::BOUND_BY.with([self.symptom.text(language), evidence]).text(language)
+    }
 }
 
 impl Evidence {

@@ -99,7 +99,7 @@ pub mod words;
 pub use element::Element;
 pub use error::{Error, Result};
 pub use problem::{Layout, Precision, Problem};
-pub use session::{Inputs, Prepared, Session, Stage, Verdict, Verified};
+pub use session::{Allocations, Inputs, Prepared, Session, Site, Stage, Verdict, Verified};
 pub use timing::{Samples, Timing, paired_ratio};
 
 /// The examples of the README and of the guides are tests.

@@ -295,3 +295,31 @@ fn the_tables_of_the_readmes_are_printed_from_the_kept_run() {
         assert!(text.contains(&table), "{readme} does not hold this table:\n{table}");
     }
 }
+
+#[test]
+fn tuning_says_what_changed_and_keeps_it() {
+    if !run(&["info", "--backend", "wgpu"]).1.contains("driver ") {
+        eprintln!("skipped: no backend with a clock opens here");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let tune = |more: &[&str]| {
+        let arguments = ["tune", "transpose", "--backend", "wgpu", "--size", "64", "--rung", "naive,tiled"];
+        outcome(tool(&[&arguments[..], more].concat()).env("GPU_LADDER_CACHE", folder.path()))
+    };
+    let (code, out, err) = tune(&["--dry-run"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("is taken now") && out.contains("nothing was kept"), "{out}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
+    let (code, out, err) = tune(&["--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    let problem = &document["problems"][0];
+    assert!(problem["candidates"].as_array().is_some_and(|all| all.len() == 2), "{out}");
+    assert!(document["file"].as_str().is_some_and(|file| Path::new(file).exists()), "{out}");
+    let (_, out, _) = tune(&["--format", "json"]);
+    let again: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    assert_eq!(again["problems"][0]["before"], problem["rung"], "what was kept is taken");
+    refused(&["tune", "transpose", "--backend", "sim", "--size", "8"], "clock");
+    refused(&["tune", "transpose", "--rung", "tild"], "did you mean 'tiled'");
+}

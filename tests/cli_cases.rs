@@ -198,6 +198,60 @@ fn env_a_profiler_that_is_missing_or_refused_is_named_and_the_counters_still_com
     }
 }
 
+/// A profiler that says what the real one would, of two rungs whose names begin alike.
+#[cfg(all(unix, feature = "cuda"))]
+#[test]
+fn every_column_is_filled_from_one_run_of_the_profiler() {
+    use std::os::unix::fs::PermissionsExt;
+    let metrics = gpu_ladder::report::counters::METRICS;
+    let line = |id: &str, kernel: &str, value: &str| {
+        format!("\"{id}\",\"{kernel}\",{}\n", vec![format!("\"{value}\""); metrics.len()].join(","))
+    };
+    let mut csv = line("ID", "Kernel Name", "").lines().next().expect("a line").replace("\"\"", "");
+    csv.truncate("\"ID\",\"Kernel Name\"".len());
+    metrics.iter().for_each(|metric| csv.push_str(&format!(",\"{metric}\"")));
+    csv.push('\n');
+    csv += &line("", "", "unit");
+    // Verification runs each twice.
+    for (id, kernel, value) in
+        [("0", "tiled", "8"), ("1", "tiled", "8"), ("2", "tiled_padded", "4"), ("3", "tiled_padded", "4")]
+    {
+        csv += &line(id, &format!("transpose_{kernel}"), value);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("csv"), csv).expect("written");
+    let fake = folder.path().join("ncu");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\necho run >> {0}/runs\ncat {0}/csv\n",
+        folder.path().display()
+    );
+    std::fs::write(&fake, script).expect("written");
+    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let ncu = fake.to_str().expect("text");
+    let (code, out, err) = run(&[
+        "profile",
+        "transpose",
+        "--rung",
+        "tiled,tiled_padded@32",
+        "--size",
+        "64",
+        "--ncu",
+        ncu,
+        "--format",
+        "json",
+    ]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let document: Value = serde_json::from_str(&out).expect("strict JSON");
+    for (row, instructions) in document["rows"].as_array().expect("rows").iter().zip([8.0, 4.0]) {
+        let hardware = row["hardware"].as_object().expect("figures");
+        assert_eq!(hardware["instructions"], instructions, "{row}");
+        // Turns are wavefronts over those without conflicts, and here all of them are conflicts.
+        let empty: Vec<&String> = hardware.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name).collect();
+        assert_eq!(empty, ["load_turns", "store_turns"], "{row}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("runs")).expect("runs"), "run\n", "one run for both rungs");
+}
+
 #[test]
 fn env_a_folder_that_cannot_be_written_costs_one_line() {
     let mut command = command(&["limits", "--iters", "1", "--warmup", "0"], Path::new("/proc/no-such-folder"));
@@ -256,4 +310,49 @@ fn advice_names_a_place_and_a_reason() {
     }
     assert_eq!(run(&["advise", "--bytes", "0"]).0, 2);
     assert_eq!(run(&["advise", "--bytes", "1K", "--reuse", "NaN"]).0, 2);
+}
+
+/// A screen: 100 columns by 50 lines.
+fn fits_a_screen(text: &str) {
+    let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();
+    assert!(long.is_empty(), "{long:?}");
+    assert!(text.lines().count() <= 50, "{} lines:\n{text}", text.lines().count());
+}
+
+#[test]
+fn a_ladder_fits_a_screen_and_answers_what_one_asks() {
+    let (code, out, err) = run(&["run", "transpose", "--backend", "sim", "--size", "128"]);
+    assert_eq!(code, 0, "{err}");
+    fits_a_screen(&out);
+    for said in [
+        "every output verified",
+        "device memory: ",
+        "all given back",
+        "naive: Threads of a warp",
+        "22 % of the bytes moved are used (line 29",
+        "sectors/load 32.0 -> 4.0",
+        "not shown: variants: ",
+        "--all",
+    ] {
+        assert!(out.replace("\n    ", " ").contains(said), "{said}: {out}");
+    }
+    let (code, out, _) = run(&["run", "matmul", "--backend", "sim", "--size", "64"]);
+    assert_eq!(code, 0);
+    fits_a_screen(&out);
+    let (_, all, _) = run(&["run", "matmul", "--backend", "sim", "--size", "64", "--all", "--brief"]);
+    assert!(all.contains("tiled@32") && all.contains("absent: "), "{all}");
+}
+
+#[test]
+fn a_run_that_only_verifies_has_verdicts_and_no_times() {
+    let (code, out, err) = run(&["run", "copy", "--len", "1000", "--verify-only", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let document: Value = serde_json::from_str(&out).expect("strict JSON");
+    for row in document["rows"].as_array().expect("rows") {
+        assert!(row["samples"].is_null() && row["verdict"] != "failed", "{row}");
+        assert!(
+            row["device_peak_bytes"].as_u64() > Some(8000) && row["device_leaks"] == serde_json::json!([]),
+            "{row}"
+        );
+    }
 }

@@ -176,3 +176,24 @@ fn every_verb_has_help_with_an_example() {
         assert!(code == 0 && out.contains(&format!("gpu-ladder {verb}")), "{verb}: {out}");
     }
 }
+
+#[test]
+fn a_kept_run_fits_a_screen_and_says_what_each_step_changed() {
+    let (code, out, err) = run(&["report", &kept(), "--shape", "8192x8192"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.lines().count() <= 50 && out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    let out = out.replace("\n    ", " ");
+    for said in [
+        "cuda: best is ordered, 4071 GB/s, 96 % of the best copy",
+        "coalesced_write: The mirror",
+        "3.17x as fast as naive (3.1",
+        "SLOWER, 0.60x as fast as coalesced_write",
+        "shared memory is served in turns (line 45: 32.0 wavefronts where 1 would do)",
+        "no real difference from the line above: ",
+        "medians known to ",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+    let (_, all, _) = run(&["report", &kept(), "--shape", "8192x8192", "--all"]);
+    assert!(all.contains("tiled_padded@32"), "{all}");
+}

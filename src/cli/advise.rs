@@ -51,6 +51,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<bool> {
         sharing: SHARINGS[sharing].1,
     };
     let language = arguments.output.language()?;
+    let json = arguments.output.json_or(&["text", "table"])?;
     let select = arguments.device.select();
     let any = pollster::block_on(async {
         match arguments.device.backend.first() {
@@ -61,17 +62,6 @@ pub fn advise(arguments: &AdviseArguments) -> Result<bool> {
     let device = any.device();
     let kept = store::folder().and_then(|folder| store::load(&folder, device).ok().flatten());
     let advice = place(data, device, kept.as_ref());
-    let json = match arguments.output.format.as_deref().unwrap_or("text") {
-        "text" | "table" => false,
-        "json" => true,
-        other => {
-            return Err(Error::Unknown {
-                kind: "format",
-                word: other.into(),
-                known: vec!["text".into(), "json".into()],
-            });
-        }
-    };
     let reasons: Vec<String> = advice.reasons.iter().map(|reason| reason.text(language)).collect();
     let place = advice.place.text(language);
     let text = if json {

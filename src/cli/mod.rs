@@ -16,6 +16,7 @@ mod profile;
 mod report;
 mod run;
 mod selectors;
+mod tune;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use gpu_ladder::Result;
@@ -99,6 +100,12 @@ const VERBS: &[Verb] = &[
         "Measure what a device can do at most: copies, multiply-adds, shared memory, launches",
         limits::limits(LimitsArguments),
         ["limits", "limits --backend cuda --again --format json"]
+    ),
+    verb!(
+        "tune",
+        "Find the fastest right rung for a problem on this device, and keep it for the library",
+        tune::tune(TuneArguments),
+        ["tune matmul --m 512 --n 512 --k 64", "tune transpose --shape 1000x777 --element f16 --dry-run"]
     ),
     verb!(
         "profile",

@@ -56,13 +56,34 @@ impl OutputArguments {
         }
     }
 
-    /// Prints rows, or writes them to the file. `own` are rungs that no ladder has.
-    pub fn rows(&self, format: &Format, rows: &[Row], own: &[Rung]) -> Result<()> {
+    /// Whether a verb that prints text or JSON is asked for JSON, by name or by the file's ending; `texts` are
+    /// the words for its text.
+    pub fn json_or(&self, texts: &[&str]) -> Result<bool> {
+        if let Some(path) = &self.output {
+            file::check_writable(path)?;
+        }
+        let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
+        match (self.format.as_deref(), ending) {
+            (Some("json"), _) | (None, Some("json")) => Ok(true),
+            (None, _) => Ok(false),
+            (Some(word), _) if texts.contains(&word) => Ok(false),
+            (Some(word), _) => Err(Error::Unknown {
+                kind: "format",
+                word: word.into(),
+                known: texts.iter().chain(&["json"]).map(|word| word.to_string()).collect(),
+            }),
+        }
+    }
+
+    /// Prints rows, or writes them to the file: a digest of them, where `all` does not ask for every one.
+    /// `own` are rungs that no ladder has.
+    pub fn rows(&self, format: &Format, rows: &[Row], own: &[Rung], all: bool) -> Result<()> {
         let story = !self.brief && format.explains;
         let page = Page {
             unicode: self.output.is_none() && unicode(),
             width: width(),
             story,
+            all,
             background: Background {
                 language: self.language()?,
                 counts: if story { counts(rows, own) } else { Counts::default() },

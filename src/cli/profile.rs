@@ -11,6 +11,7 @@ use gpu_ladder::report::counters::{self, Figures, Line};
 use gpu_ladder::rung::Rung;
 use gpu_ladder::sim::Machine;
 use gpu_ladder::{Error, Problem, Result};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -54,14 +55,13 @@ pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
     let machine = Machine::load(&arguments.machine).map_err(|e| bad("--machine", &arguments.machine, e.to_string()))?;
     let format = arguments.output.format.as_deref().unwrap_or("table");
     counters::print(format, "", &[], false)?;
-    let mut profiler = match Profiler::find(arguments) {
-        Ok(profiler) => Some(profiler),
-        Err(because) => {
-            complain(&format!("no hardware counters: {because}. The simulator's stand alone"));
-            None
-        }
-    };
     let spinner = Spinner::new();
+    spinner.say(&format!("profiling {} rungs", rungs.len()));
+    let profiled = Profiler::find(arguments).and_then(|profiler| profiler.measure(op, &rungs, problem));
+    let mut profiled = profiled.unwrap_or_else(|because| {
+        complain(&format!("no hardware counters: {because}. The simulator's stand alone"));
+        BTreeMap::new()
+    });
     let mut lines = Vec::new();
     for rung in rungs {
         spinner.say(&format!("counting {}", rung.id()));
@@ -71,16 +71,10 @@ pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
             Ok(counted) => line.simulated = Some(simulated(counted)),
             Err(error) => line.notes.push(format!("simulator: {error}")),
         }
-        if let Some(found) = &profiler {
-            spinner.say(&format!("profiling {}", rung.id()));
-            match found.measure(op, rung, problem) {
-                Ok(figures) => line.measured = Some(figures),
-                Err(Trouble::Rung(because)) => line.notes.push(format!("ncu: {because}")),
-                Err(Trouble::All(because)) => {
-                    complain(&format!("no hardware counters: {because}. The simulator's stand alone"));
-                    profiler = None;
-                }
-            }
+        match profiled.remove(&rung.id()) {
+            Some(Ok(figures)) => line.measured = Some(figures),
+            Some(Err(because)) => line.notes.push(format!("hardware: {because}")),
+            None => {}
         }
         lines.push(line);
     }
@@ -102,13 +96,8 @@ struct Profiler {
     tool: PathBuf,
 }
 
-/// Why there are no hardware counters.
-enum Trouble {
-    /// For this rung.
-    Rung(String),
-    /// At all.
-    All(String),
-}
+/// What became of each rung by its id: its figures, or why it has none.
+type Profiled = BTreeMap<String, std::result::Result<Figures, String>>;
 
 impl Profiler {
     fn find(arguments: &ProfileArguments) -> std::result::Result<Profiler, String> {
@@ -128,46 +117,80 @@ impl Profiler {
         Ok(Profiler { ncu, tool })
     }
 
-    /// The counters of the first launch of each of a rung's passes.
-    fn measure(&self, op: &dyn Op, rung: &Rung, problem: &Problem) -> std::result::Result<Figures, Trouble> {
+    /// The counters of rungs, several in one run of the profiler: starting it costs more than they do.
+    fn measure(&self, op: &dyn Op, rungs: &[&Rung], problem: &Problem) -> std::result::Result<Profiled, String> {
+        let mut profiled = BTreeMap::new();
+        let mut rest: Vec<&Rung> = rungs.to_vec();
+        while !rest.is_empty() {
+            // Variants share an entry point, so that each goes into a run of its own.
+            let (mut group, mut later): (Vec<&Rung>, Vec<&Rung>) = Default::default();
+            for rung in rest {
+                let again = group.iter().any(|other| other.name == rung.name);
+                if again { later.push(rung) } else { group.push(rung) }
+            }
+            self.group(op, &group, problem, &mut profiled)?;
+            rest = later;
+        }
+        Ok(profiled)
+    }
+
+    fn group(
+        &self,
+        op: &dyn Op,
+        rungs: &[&Rung],
+        problem: &Problem,
+        profiled: &mut Profiled,
+    ) -> std::result::Result<(), String> {
+        let folder = std::env::temp_dir();
+        let rows = folder.join(format!("gpu-ladder-profile-{}.json", std::process::id()));
         let shape: Vec<String> = problem.dims.iter().map(u64::to_string).collect();
-        let kernels = format!("regex:^{}_{}", op.name(), rung.name);
+        let ids: Vec<String> = rungs.iter().map(|rung| rung.id()).collect();
         let mut command = Command::new(&self.ncu);
-        command.args(["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--kill", "yes"]);
-        command.args(["-k", &kernels, "--launch-count", &rung.passes.len().max(1).to_string()]);
-        command.args(["--metrics", &counters::METRICS.join(",")]);
-        command.arg(&self.tool).args([
-            "run",
-            op.name(),
-            "--backend",
-            "cuda",
-            "--brief",
-            "--iters",
-            "1",
-            "--warmup",
-            "0",
-        ]);
-        command.args(["--rung", &rung.id(), "--shape", &shape.join("x"), "--element", problem.element.name()]);
+        command.args(["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]);
+        command.args(["-k", &format!("regex:^{}_", op.name()), "--metrics", &counters::METRICS.join(",")]);
+        command.arg(&self.tool).args(["run", op.name(), "--backend", "cuda", "--verify-only", "--format", "json"]);
+        command.arg("--output").arg(&rows);
+        command.args(["--rung", &ids.join(","), "--shape", &shape.join("x"), "--element", problem.element.name()]);
         command.args(["--batch", &problem.batch.to_string()]);
         if let Some(layout) = op.layout(problem) {
             command.args(["--layout", &layout]);
         }
-        let output = command.output().map_err(|e| Trouble::All(e.to_string()))?;
+        let output = command.output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let both = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
+        let kept = super::report::read(&rows).unwrap_or_default();
+        // It may never have been written.
+        let _ = std::fs::remove_file(&rows);
         if both.contains("ERR_NVGPUCTRPERM") {
-            return Err(Trouble::All(
-                "this user may not read the GPU's counters (ERR_NVGPUCTRPERM): run as root, or let the administrator \
-                 load the driver with NVreg_RestrictProfilingToAdminUsers=0"
-                    .into(),
-            ));
+            return Err("this user may not read the GPU's counters (ERR_NVGPUCTRPERM): run as root, or let the \
+                        administrator load the driver with NVreg_RestrictProfilingToAdminUsers=0"
+                .into());
         }
         if both.contains("no cuda backend") {
-            return Err(Trouble::All("CUDA does not open here".into()));
+            return Err("CUDA does not open here".into());
         }
-        counters::of_ncu(&text).ok_or_else(|| {
-            let said = both.lines().rfind(|line| line.contains("==") || line.contains("absent"));
-            Trouble::Rung(said.unwrap_or("no kernel of this rung ran").trim().to_string())
-        })
+        let launches = counters::of_ncu(&text);
+        if launches.is_empty() && kept.is_empty() {
+            let said = both.lines().rfind(|line| line.contains("==")).unwrap_or("the profiler said nothing").trim();
+            return Err(format!("{} measured nothing: {said}", self.ncu.display()));
+        }
+        for rung in rungs {
+            let own: Vec<counters::Launch> =
+                launches.iter().filter(|launch| is_of(op, rung, rungs, &launch.kernel)).cloned().collect();
+            // Verification runs every pass twice.
+            let once = if own.len().is_multiple_of(2) { own.len() / 2 } else { own.len() };
+            let because = || {
+                let row = kept.iter().find(|row| row.rung == rung.id());
+                row.and_then(|row| row.cell.reason()).unwrap_or("no kernel of this rung was measured").to_string()
+            };
+            profiled.insert(rung.id(), Figures::of_launches(&own[..once]).ok_or_else(because));
+        }
+        Ok(())
     }
+}
+
+/// Whether a kernel is a pass of a rung and not of another whose name begins alike.
+fn is_of(op: &dyn Op, rung: &Rung, all: &[&Rung], kernel: &str) -> bool {
+    let begins = |rung: &Rung| kernel.starts_with(&format!("{}_{}", op.name(), rung.name));
+    begins(rung) && all.iter().all(|other| other.name.len() <= rung.name.len() || !begins(other))
 }

@@ -12,6 +12,9 @@ pub struct ReportArguments {
     /// JSON documents that `run --format json` wrote.
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Every rung and variant in the table, not the digest that fits a screen.
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     rows: RowArguments,
     #[command(flatten)]
@@ -33,6 +36,6 @@ pub fn report(arguments: &ReportArguments) -> Result<bool> {
         rows.extend(read(path)?);
     }
     arguments.rows.keep(&mut rows)?;
-    arguments.output.rows(format, &rows, &[])?;
+    arguments.output.rows(format, &rows, &[], arguments.all)?;
     Ok(rows.iter().all(|row| !row.is_failure()))
 }

@@ -38,6 +38,12 @@ pub struct RunArguments {
     /// spmv, whose vector stays generated; an --output that ends in .npy then takes the result.
     #[arg(long)]
     input: Option<PathBuf>,
+    /// Verify, and do not time.
+    #[arg(long)]
+    verify_only: bool,
+    /// Every rung and variant in the table, not the digest that fits a screen.
+    #[arg(long)]
+    all: bool,
     /// Compile WGSL with everything that a browser enforces.
     #[arg(long)]
     browser_checks: bool,
@@ -121,12 +127,20 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     for (backend, error) in &ascent.missing {
         complain(&format!("{backend}: {error}"));
     }
+    let mut leaks: Vec<&String> = ascent.rows.iter().flat_map(|row| &row.device_leaks).collect();
+    leaks.dedup();
+    leaks.iter().for_each(|leak| complain(&format!("device memory was not given back: {leak}")));
     match matrix_file {
         Some(path) => {
             write_matrix(path, &climb, &ascent)?;
-            OutputArguments { output: None, ..arguments.output.clone() }.rows(format, &ascent.rows, &climb.rungs)?;
+            OutputArguments { output: None, ..arguments.output.clone() }.rows(
+                format,
+                &ascent.rows,
+                &climb.rungs,
+                arguments.all,
+            )?;
         }
-        None => arguments.output.rows(format, &ascent.rows, &climb.rungs)?,
+        None => arguments.output.rows(format, &ascent.rows, &climb.rungs, arguments.all)?,
     }
     match ascent.stopped {
         Some(error) => Err(error),
@@ -153,6 +167,7 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
         max_binding: arguments.max_binding,
         ..arguments.device.select()
     };
+    climb.verify_only = arguments.verify_only;
     climb.seed = arguments.seed;
     climb.timing = arguments.timing.timing()?;
     let rungs: Vec<String> = arguments.rung.iter().cloned().chain(rung).collect();

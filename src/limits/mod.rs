@@ -22,6 +22,10 @@ pub enum Kind {
     Tensor,
     /// Bytes per second read from shared memory by all multiprocessors together.
     Shared,
+    /// Bytes per second of a set that all threads read again and again: of the level that holds it.
+    Read,
+    /// Seconds of one load after the other from a set: of the level that holds it.
+    Latency,
     /// Seconds of the smallest launch that can be timed.
     Launch,
 }
@@ -36,7 +40,7 @@ pub struct Ceiling {
     pub rung: String,
     /// The element type, where it matters.
     pub element: Option<String>,
-    /// Bytes of both buffers of a copy.
+    /// Bytes of both buffers of a copy, or of a set.
     pub bytes: Option<u64>,
     /// The ceiling, in bytes, operations or seconds as its kind says.
     pub value: f64,

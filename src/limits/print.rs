@@ -33,19 +33,42 @@ pub fn print(format: &str, all: &[Ceilings], unicode: bool) -> Result<String> {
         let header = ["ceiling", "measured", "95 % interval", "data sheet", "share", "SM MHz", "rung"];
         let lines = device.ceilings.iter().map(|ceiling| line(ceiling, &device.device)).collect();
         text += &format!("{}\n", grid(style, header.map(String::from).to_vec(), lines));
+        text += &fallen(device);
     }
     Ok(text)
 }
 
+/// A warning where the clock of some ceiling was far below that of others: an idle or throttled device.
+fn fallen(device: &Ceilings) -> String {
+    const FAR: f64 = 0.7;
+    let clocks = || device.ceilings.iter().filter_map(|c| Some((c.sm_clock_mhz?, &c.rung)));
+    let most = clocks().map(|(mhz, _)| mhz).max().unwrap_or(0);
+    let low: Vec<String> = clocks()
+        .filter(|(mhz, _)| f64::from(*mhz) < FAR * f64::from(most))
+        .map(|(mhz, rung)| format!("{rung} at {mhz} MHz"))
+        .collect();
+    if low.is_empty() {
+        return String::new();
+    }
+    format!("! the clock fell far below {most} MHz ({}): these are no ceilings; measure --again\n\n", low.join(", "))
+}
+
 fn line(ceiling: &Ceiling, device: &str) -> Vec<String> {
     let (scale, unit) = match ceiling.kind {
-        Kind::Copy | Kind::Shared => (1e9, "GB/s"),
+        Kind::Copy | Kind::Shared | Kind::Read => (1e9, "GB/s"),
+        Kind::Latency => (1e-9, "ns"),
         Kind::Arithmetic | Kind::Tensor => (1e12, "TFLOP/s"),
         Kind::Launch => (1e-6, "us"),
     };
     let what = match ceiling.kind {
+        Kind::Copy if ceiling.rung.ends_with("/buffer_copy") => {
+            format!("copy by the driver, {}", bytes(ceiling.bytes.unwrap_or(0)))
+        }
         Kind::Copy => format!("copy, {} in both buffers", bytes(ceiling.bytes.unwrap_or(0))),
         Kind::Shared => "shared memory, read".into(),
+        Kind::Read => format!("reads of {}, all threads", bytes(ceiling.bytes.unwrap_or(0))),
+        Kind::Latency if ceiling.rung.ends_with("/shared") => "latency of shared memory".into(),
+        Kind::Latency => format!("latency in {}", bytes(ceiling.bytes.unwrap_or(0))),
         Kind::Arithmetic => format!("multiply-adds, {}", ceiling.element.as_deref().unwrap_or("")),
         Kind::Tensor => format!("best product, {}", ceiling.element.as_deref().unwrap_or("")),
         Kind::Launch => "smallest launch".into(),

@@ -91,51 +91,64 @@ impl Figures {
     }
 }
 
-/// The figures in the profiler's CSV (`--csv --page raw --print-units base`), summed over its launches;
-/// `None` where it profiled nothing.
-pub fn of_ncu(text: &str) -> Option<Figures> {
-    let start = text.lines().position(|line| line.starts_with("\"ID\""))?;
+/// One launch that the profiler measured: its kernel, and its metrics by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    /// The entry point.
+    pub kernel: String,
+    metrics: BTreeMap<&'static str, f64>,
+}
+
+/// The launches in the profiler's CSV (`--csv --page raw --print-units base`), in order.
+pub fn of_ncu(text: &str) -> Vec<Launch> {
+    let Some(start) = text.lines().position(|line| line.starts_with("\"ID\"")) else { return Vec::new() };
     let table: String = text.lines().skip(start).flat_map(|line| [line, "\n"]).collect();
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(table.as_bytes());
-    let names: Vec<String> = reader.headers().ok()?.iter().map(String::from).collect();
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    let (mut launches, mut weighted) = (0.0, [0.0; 2]);
+    let Ok(names) = reader.headers().cloned() else { return Vec::new() };
+    let place = |name: &str| names.iter().position(|n| n == name);
     // The second line holds units and has no ID.
-    for record in reader.records().flatten().filter(|record| record.get(0).is_some_and(|id| !id.is_empty())) {
-        let value = |name: &str| {
-            let place = names.iter().position(|n| n == name)?;
-            record.get(place)?.replace(',', "").parse::<f64>().ok()
-        };
-        launches += 1.0;
-        let instructions = value(INSTRUCTIONS).unwrap_or(0.0);
-        weighted[0] += value(LANES).unwrap_or(0.0) * instructions;
-        weighted[1] += value(WARPS).unwrap_or(0.0);
-        for metric in METRICS {
-            if let Some(number) = value(metric) {
-                *sums.entry(metric).or_default() += number;
+    let launches = reader.records().flatten().filter(|record| record.get(0).is_some_and(|id| !id.is_empty()));
+    launches
+        .map(|record| {
+            let number = |name: &&'static str| {
+                let text = record.get(place(name)?)?;
+                Some((*name, text.replace(',', "").parse::<f64>().ok()?))
+            };
+            Launch {
+                kernel: place("Kernel Name").and_then(|at| record.get(at)).unwrap_or_default().to_string(),
+                metrics: METRICS.iter().filter_map(number).collect(),
             }
+        })
+        .collect()
+}
+
+impl Figures {
+    /// The figures of a rung's launches together; `None` for none.
+    pub fn of_launches(launches: &[Launch]) -> Option<Figures> {
+        if launches.is_empty() {
+            return None;
         }
+        let of = |launch: &Launch, name: &str| launch.metrics.get(name).copied();
+        // A metric that one launch lacks is not known of all of them.
+        let sum = |name: &str| launches.iter().map(|launch| of(launch, name)).sum::<Option<f64>>();
+        let lanes = launches.iter().map(|launch| Some(of(launch, LANES)? * of(launch, INSTRUCTIONS)?)).sum();
+        let ratio = |over: Option<f64>, under: Option<f64>| Some(over? / under.filter(|u| *u > 0.0)?);
+        let turns = |waves: &str, conflicts: &str| {
+            let (waves, conflicts) = (sum(waves)?, sum(conflicts)?);
+            ratio(Some(waves), Some(waves - conflicts))
+        };
+        Some(Figures {
+            sectors_per_load: ratio(sum(LOAD_SECTORS), sum(LOAD_REQUESTS)),
+            sectors_per_store: ratio(sum(STORE_SECTORS), sum(STORE_REQUESTS)),
+            load_turns: turns(LOAD_WAVES, LOAD_CONFLICTS),
+            store_turns: turns(STORE_WAVES, STORE_CONFLICTS),
+            lanes: ratio(lanes, sum(INSTRUCTIONS)),
+            instructions: sum(INSTRUCTIONS),
+            warps: sum(WARPS).map(|warps| warps / launches.len() as f64),
+            dram_bytes: sum(DRAM_READ).zip(sum(DRAM_WRITE)).map(|(read, write)| read + write),
+            time_us: sum(TIME).map(|ns| ns / 1e3),
+        })
     }
-    if launches == 0.0 {
-        return None;
-    }
-    let sum = |name: &str| sums.get(name).copied();
-    let ratio = |over: Option<f64>, under: Option<f64>| Some(over? / under.filter(|u| *u > 0.0)?);
-    let turns = |waves: &str, conflicts: &str| {
-        let (waves, conflicts) = (sum(waves)?, sum(conflicts)?);
-        ratio(Some(waves), Some(waves - conflicts))
-    };
-    Some(Figures {
-        sectors_per_load: ratio(sum(LOAD_SECTORS), sum(LOAD_REQUESTS)),
-        sectors_per_store: ratio(sum(STORE_SECTORS), sum(STORE_REQUESTS)),
-        load_turns: turns(LOAD_WAVES, LOAD_CONFLICTS),
-        store_turns: turns(STORE_WAVES, STORE_CONFLICTS),
-        lanes: ratio(Some(weighted[0]), sum(INSTRUCTIONS)),
-        instructions: sum(INSTRUCTIONS),
-        warps: Some(weighted[1] / launches),
-        dram_bytes: sum(DRAM_READ).zip(sum(DRAM_WRITE)).map(|(read, write)| read + write),
-        time_us: sum(TIME).map(|ns| ns / 1e3),
-    })
 }
 
 /// A figure's name in tables and in JSON, and where it is.
@@ -215,14 +228,22 @@ mod tests {
     fn the_profilers_csv_is_read_by_name() {
         let text = format!(
             "==PROF== Connected\n\"ID\",\"Kernel Name\",\"{LOAD_REQUESTS}\",\"{LOAD_SECTORS}\",\"{LOAD_WAVES}\",\"{LOAD_CONFLICTS}\",\"{INSTRUCTIONS}\",\"{LANES}\"\n\
-             \"\",\"\",\"\",\"sector\",\"\",\"\",\"inst\",\"\"\n\"0\",\"transpose_tiled\",\"1,000\",\"4,000\",\"32\",\"31\",\"10\",\"32\"\n"
+             \"\",\"\",\"\",\"sector\",\"\",\"\",\"inst\",\"\"\n\"0\",\"transpose_tiled\",\"1,000\",\"4,000\",\"32\",\"31\",\"10\",\"32\"\n\
+             \"1\",\"transpose_naive\",\"1,000\",\"32,000\",\"0\",\"0\",\"10\",\"16\"\n"
         );
-        let figures = of_ncu(&text).expect("a launch");
+        let launches = of_ncu(&text);
+        assert_eq!(
+            launches.iter().map(|l| l.kernel.as_str()).collect::<Vec<_>>(),
+            ["transpose_tiled", "transpose_naive"]
+        );
+        let figures = Figures::of_launches(&launches[..1]).expect("a launch");
         assert_eq!(figures.sectors_per_load, Some(4.0));
         assert_eq!(figures.load_turns, Some(32.0));
         assert_eq!(figures.lanes, Some(32.0));
         assert_eq!(figures.sectors_per_store, None);
-        assert_eq!(of_ncu("==ERROR== ERR_NVGPUCTRPERM"), None);
+        let both = Figures::of_launches(&launches).expect("launches");
+        assert_eq!((both.lanes, both.instructions, both.sectors_per_load), (Some(24.0), Some(20.0), Some(18.0)));
+        assert_eq!(of_ncu("==ERROR== ERR_NVGPUCTRPERM"), []);
     }
 
     #[test]

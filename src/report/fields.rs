@@ -62,6 +62,8 @@ pub(super) fn fields(row: &Row) -> Map<String, Value> {
     put("floor_us", json!(row.floor_us));
     put("near_floor", json!(row.near_floor));
     put("drift", json!(row.drift));
+    put("device_peak_bytes", json!(row.device_peak_bytes));
+    put("device_leaks", json!(row.device_leaks));
     if let Some(c) = &row.counters {
         put("sectors_per_load", json!(c.sectors_per_load));
         put("sectors_per_store", json!(c.sectors_per_store));

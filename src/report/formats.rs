@@ -1,7 +1,7 @@
 //! The formats that rows are printed in.
 
 use super::story::Background;
-use super::{Row, fields, html, table};
+use super::{Row, fields, html, screen, table};
 use crate::error::{Error, Result};
 use comfy_table::presets;
 
@@ -14,6 +14,8 @@ pub struct Page {
     pub width: Option<usize>,
     /// Whether a table is followed by its story.
     pub story: bool,
+    /// Whether every rung and variant is shown, not a digest that fits a screen.
+    pub all: bool,
     /// What the story and the charts draw on.
     pub background: Background,
 }
@@ -38,7 +40,7 @@ pub const FORMATS: &[Format] = &[
         explains: true,
         print: |rows, page| {
             let style = if page.unicode { presets::UTF8_FULL_CONDENSED } else { presets::ASCII_FULL_CONDENSED };
-            table::table(rows, style, page)
+            table::text(rows, style, page)
         },
     },
     Format { name: "markdown", ending: "md", explains: false, print: |rows, _| table::markdown(rows) },
@@ -46,6 +48,7 @@ pub const FORMATS: &[Format] = &[
     Format { name: "json", ending: "json", explains: false, print: |rows, _| fields::json_document(rows) },
     Format { name: "html", ending: "html", explains: true, print: html::html },
     Format { name: "svg", ending: "svg", explains: false, print: html::svg },
+    Format { name: "screen", ending: "screen", explains: true, print: screen::screen },
 ];
 
 /// The format called `name`.

@@ -9,6 +9,8 @@ pub mod compare;
 #[cfg(all(feature = "report", feature = "sim"))]
 pub mod counters;
 #[cfg(feature = "report")]
+mod digest;
+#[cfg(feature = "report")]
 mod fields;
 #[cfg(feature = "report")]
 pub mod file;
@@ -19,6 +21,8 @@ mod html;
 #[cfg(feature = "report")]
 pub mod read;
 mod row;
+#[cfg(feature = "report")]
+mod screen;
 #[cfg(feature = "report")]
 pub mod story;
 #[cfg(feature = "report")]

@@ -25,6 +25,10 @@ pub fn rows(path: &str, text: &str) -> Result<Vec<Row>> {
 fn one(row: &Value) -> Option<Row> {
     let text = |name: &str| row[name].as_str().map(str::to_string);
     let number = |name: &str| row[name].as_f64();
+    let words = |name: &str| {
+        let list = row[name].as_array().into_iter().flatten();
+        list.filter_map(|word| word.as_str().map(String::from)).collect()
+    };
     let op = text("op")?;
     let dims = crate::op::find(&op).ok()?.dims().iter().map(|name| Some((*name, row[*name].as_u64()?)));
     let reason = text("reason").unwrap_or_default();
@@ -81,6 +85,8 @@ fn one(row: &Value) -> Option<Row> {
         floor_us: number("floor_us"),
         near_floor: row["near_floor"].as_bool(),
         drift: number("drift"),
+        device_peak_bytes: row["device_peak_bytes"].as_u64(),
+        device_leaks: words("device_leaks"),
         counters: counters(row),
     })
 }

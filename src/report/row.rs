@@ -107,6 +107,10 @@ pub struct Row {
     pub near_floor: Option<bool>,
     /// The median of the second half of the samples over that of the first.
     pub drift: Option<f64>,
+    /// The most device memory that the climb of this problem took at a time.
+    pub device_peak_bytes: Option<u64>,
+    /// Device memory that was still there after it, by who asked for it: leaks.
+    pub device_leaks: Vec<String>,
     /// What the simulator counted.
     pub counters: Option<Counters>,
 }
@@ -186,6 +190,8 @@ impl Row {
             floor_us: None,
             near_floor: None,
             drift: None,
+            device_peak_bytes: None,
+            device_leaks: Vec::new(),
             counters: None,
         }
     }

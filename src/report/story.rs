@@ -10,7 +10,7 @@ use crate::words::{self, Language, Said};
 #[cfg(feature = "sim")]
 use crate::counted::{Counted, Counts};
 #[cfg(feature = "sim")]
-use crate::diagnose::{Measured, diagnose};
+use crate::diagnose::{Finding, Measured, diagnose};
 
 /// What the sentences may draw on besides the rows.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +47,7 @@ impl Background {
     }
 
     /// The idea of a row's rung, in its ladder's words; empty where no ladder has it.
-    fn idea(&self, row: &Row) -> String {
+    pub fn idea(&self, row: &Row) -> String {
         let op = crate::op::find(&row.op).ok();
         let rung = op.and_then(|op| op.ladder().iter().find(|rung| rung.id() == row.rung));
         rung.map_or_else(|| row.idea.clone(), |rung| words::idea(&row.op, rung, self.language))
@@ -78,7 +78,7 @@ impl Background {
         }
         let best = |(backend, device): &(&str, &str)| {
             let own = rows.iter().filter(|r| r.backend == *backend && r.device == *device);
-            own.filter(|r| r.cell.verdict() == "verified" && r.median_ms.is_some())
+            own.filter(|r| r.cell.verdict() == "verified" && r.median_ms.is_some() && r.library.is_none())
                 .min_by(|a, b| a.median_ms.unwrap_or(f64::MAX).total_cmp(&b.median_ms.unwrap_or(f64::MAX)))
         };
         backends.iter().filter_map(best).map(|row| self.headline(row)).collect()
@@ -108,13 +108,18 @@ impl Background {
                     .map(|(share, sheet)| text(words::OF_SHEET.with([percent(share), sheet]))),
             );
         }
+        parts.extend(row.share_of_vendor.map(|share| text(words::OF_VENDOR.with([format!("{share:.3}")]))));
         let separator = if self.language == Language::Chinese { "，" } else { ", " };
         text(words::BEST.with([row.backend.clone(), row.rung.clone(), parts.join(separator)]))
     }
 
     /// How a rung's time stands to that of the rung before it, which is named.
     pub fn step(&self, row: &Row, before: &str) -> Option<String> {
-        let (ratio, low, high) = (row.step?, row.step_low?, row.step_high?);
+        self.ratio((row.step?, row.step_low?, row.step_high?), before)
+    }
+
+    /// A ratio of times with its interval, to the rung `before`, and whether it is a real difference.
+    pub fn ratio(&self, (ratio, low, high): (f64, f64, f64), before: &str) -> Option<String> {
         let values = [format!("{ratio:.2}"), before.to_string(), format!("{low:.2}"), format!("{high:.2}")];
         let phrase = if low > 1.0 {
             &words::STEP_FASTER
@@ -189,10 +194,35 @@ pub fn suspicions(row: &Row, peak: Option<f64>) -> Vec<(&'static words::Phrase, 
     found
 }
 
+/// Without the simulator nothing was counted.
+#[cfg(not(feature = "sim"))]
+impl Background {
+    pub fn bound(&self, _row: &Row) -> Option<String> {
+        None
+    }
+
+    pub fn glance(&self, _row: &Row) -> Option<String> {
+        None
+    }
+
+    pub fn changed(&self, _before: &Row, _after: &Row) -> Option<String> {
+        None
+    }
+}
+
 #[cfg(feature = "sim")]
 impl Background {
-    /// What bounds a rung, the evidence, and what the counters say has changed from the rung before.
+    /// What bounds a rung, and the evidence with the text of the line.
     pub fn bound(&self, row: &Row) -> Option<String> {
+        self.finding(row, |finding| finding.brief(self.language))
+    }
+
+    /// The same with the number of the line alone.
+    pub fn glance(&self, row: &Row) -> Option<String> {
+        self.finding(row, |finding| finding.glance(self.language))
+    }
+
+    fn finding(&self, row: &Row, say: impl Fn(&Finding) -> String) -> Option<String> {
         let counted = self.counts.get(&format!("{}/{}", row.op, row.rung));
         let peak = self.peak(row);
         // A device that nobody described is judged like the machine that was simulated for it.
@@ -212,7 +242,7 @@ impl Background {
         // Few blocks are the small simulated problem's doing, not the rung's.
         let telling = findings.iter().find(|f| !f.symptom.is(&words::FEW_BLOCKS) && !f.symptom.is(&words::WARPS_FIT));
         match telling {
-            Some(finding) => Some(finding.brief(self.language)),
+            Some(finding) => Some(say(finding)),
             None => counted.map(|_| words::NOTHING_FOUND.say().text(self.language)),
         }
     }
@@ -281,27 +311,25 @@ pub fn story(rows: &[Row], background: &Background) -> String {
     text
 }
 
-/// One sentence for each rung, told of the first backend that timed it (or of the simulator).
+/// The verified rungs of the first backend that timed any (or of the simulator), in ladder order; a
+/// vendor's rows are no rungs.
+pub fn told(rows: &[Row]) -> Vec<&Row> {
+    let Some(first) = rows.iter().find(|row| row.median_ms.is_some()).or_else(|| rows.first()) else {
+        return Vec::new();
+    };
+    let own = |row: &&Row| row.backend == first.backend && row.device == first.device && row.library.is_none();
+    rows.iter().filter(own).filter(|row| row.cell.verdict() == "verified").collect()
+}
+
+/// One sentence for each rung of [`told`].
 pub fn rungs(rows: &[Row], background: &Background) -> Vec<(String, String)> {
-    let timed = rows.iter().find(|row| row.median_ms.is_some()).or_else(|| rows.first());
-    let Some((backend, device)) = timed.map(|row| (row.backend.clone(), row.device.clone())) else { return Vec::new() };
-    let own =
-        rows.iter().filter(|row| row.backend == backend && row.device == device && row.cell.verdict() == "verified");
-    let own: Vec<&Row> = own.collect();
+    let own = told(rows);
     let mut sentences = Vec::new();
     for (index, row) in own.iter().enumerate() {
         let before = index.checked_sub(1).map(|i| own[i]);
-        let mut parts: Vec<String> = Vec::new();
-        match before {
-            None => {}
-            Some(before) => {
-                parts.extend(background.step(row, &before.rung));
-                #[cfg(feature = "sim")]
-                parts.extend(background.changed(before, row));
-            }
-        }
-        #[cfg(feature = "sim")]
-        parts.extend(background.bound(row));
+        let step = before.and_then(|before| background.step(row, &before.rung));
+        let changed = before.and_then(|before| background.changed(before, row));
+        let parts: Vec<String> = [step, changed, background.bound(row)].into_iter().flatten().collect();
         let idea = background.idea(row);
         if parts.is_empty() && idea.is_empty() {
             continue;

@@ -14,8 +14,16 @@ pub(crate) fn grid(style: TableStyle, header: Vec<String>, lines: Vec<Vec<String
     format!("{table}\n")
 }
 
-/// One table per problem.
-pub(super) fn table(rows: &[Row], style: TableStyle, page: &Page) -> String {
+/// A digest of each problem, or everything there is.
+pub(super) fn text(rows: &[Row], style: TableStyle, page: &Page) -> String {
+    if page.all {
+        return table(rows, style, page);
+    }
+    by_problem(rows).iter().map(|rows| super::digest::digest(rows, page)).collect::<Vec<_>>().join("\n")
+}
+
+/// One table per problem, with every rung.
+fn table(rows: &[Row], style: TableStyle, page: &Page) -> String {
     let problems = by_problem(rows);
     let told = |rows: &Vec<Row>| {
         let text = problem_table(rows, style);
@@ -37,21 +45,25 @@ pub(super) fn by_problem(rows: &[Row]) -> Vec<Vec<Row>> {
 }
 
 /// Lines broken at spaces to fit `width` columns, what follows indented.
-fn wrapped(text: &str, width: Option<usize>) -> String {
+pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     const LEAST: usize = 40;
     let Some(width) = width.map(|width| width.max(LEAST)) else { return text.to_string() };
     let mut out = String::new();
     for line in text.lines() {
-        let mut used = 0;
-        for word in line.split(' ') {
+        let words = line.trim_start_matches(' ');
+        let mut used = line.len() - words.len();
+        out.push_str(&line[..used]);
+        let mut first = true;
+        for word in words.split(' ') {
             let long = columns_of(word);
-            if used > 0 && used + 1 + long > width {
+            if !first && used + 1 + long > width {
                 out.push_str("\n    ");
                 used = 4;
-            } else if used > 0 || word.is_empty() {
+            } else if !first {
                 out.push(' ');
                 used += 1;
             }
+            first = false;
             out.push_str(word);
             used += long;
         }
@@ -61,7 +73,7 @@ fn wrapped(text: &str, width: Option<usize>) -> String {
 }
 
 /// Columns of a word; Chinese characters take two.
-fn columns_of(word: &str) -> usize {
+pub(super) fn columns_of(word: &str) -> usize {
     word.chars().map(|c| if (c as u32) < 0x1100 { 1 } else { 2 }).sum()
 }
 
@@ -245,7 +257,7 @@ fn verdict(row: &Row, notes: &mut Vec<String>) -> String {
 }
 
 /// The number of the note with a row's reason, if it has one.
-fn note(row: &Row, notes: &mut Vec<String>) -> String {
+pub(super) fn note(row: &Row, notes: &mut Vec<String>) -> String {
     let Some(reason) = row.cell.reason() else { return String::new() };
     let index = notes.iter().position(|n| n == reason).unwrap_or_else(|| {
         notes.push(reason.to_string());
@@ -263,6 +275,15 @@ pub(crate) fn significant(value: Option<f64>) -> String {
 
 /// What the table is about, and on what it was measured.
 fn heading(rows: &[Row]) -> String {
+    let mut text = described(rows);
+    if rows.iter().any(|r| r.selected == Some(true)) {
+        text.push_str("* is the rung that the op selects for this problem on this device\n");
+    }
+    text + &clock(rows)
+}
+
+/// The problem, and the device of each backend.
+pub(super) fn described(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return "no rows\n".into() };
     let mut text = format!("{}\n", first.problem());
     let mut seen: Vec<String> = Vec::new();
@@ -278,9 +299,12 @@ fn heading(rows: &[Row]) -> String {
             seen.push(line);
         }
     }
-    if rows.iter().any(|r| r.selected == Some(true)) {
-        text.push_str("* is the rung that the op selects for this problem on this device\n");
-    }
+    text
+}
+
+/// How the times were taken.
+pub(super) fn clock(rows: &[Row]) -> String {
+    let mut text = String::new();
     let timed = rows.iter().find(|r| r.samples.is_some());
     if let Some(row) = timed {
         let floor =

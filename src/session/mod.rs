@@ -5,6 +5,7 @@
 //! ```
 //! A [`Verified`] is the only key to a time, and only verification makes one.
 
+mod allocations;
 mod operands;
 mod order;
 mod plan;
@@ -12,6 +13,8 @@ mod stage;
 mod time;
 mod verified;
 
+pub use allocations::{Allocations, Site};
+use allocations::{Held, Ledger};
 pub(crate) use operands::Operands;
 pub(crate) use plan::Plan;
 pub use stage::{Inputs, Stage};
@@ -27,6 +30,7 @@ pub struct Session<B: Backend> {
     backend: Arc<B>,
     kernels: Mutex<HashMap<String, Arc<B::Kernel>>>,
     floor: OnceLock<f64>,
+    ledger: Arc<Ledger>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -36,7 +40,12 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl<B: Backend> Session<B> {
     /// A session on an open backend.
     pub fn new(backend: B) -> Self {
-        Session { backend: Arc::new(backend), kernels: Mutex::new(HashMap::new()), floor: OnceLock::new() }
+        Session {
+            backend: Arc::new(backend),
+            kernels: Mutex::new(HashMap::new()),
+            floor: OnceLock::new(),
+            ledger: Arc::default(),
+        }
     }
 
     /// The backend.
@@ -47,6 +56,17 @@ impl<B: Backend> Session<B> {
     /// The device.
     pub fn device(&self) -> &Device {
         self.backend.device()
+    }
+
+    /// The device memory that stages and prepared rungs of this session take, and who asked for it. Once
+    /// they are dropped, what is still there has leaked.
+    pub fn allocations(&self) -> Allocations {
+        self.ledger.now()
+    }
+
+    /// The most bytes at a time since the last call of this.
+    pub(crate) fn peak_since(&self) -> u64 {
+        self.ledger.restart()
     }
 
     fn same_device(&self, other: &Arc<B>) -> Result<()> {

@@ -1,12 +1,13 @@
 //! A problem's operands on a device.
 
-use super::{Operands, Session, lock};
+use super::{Held, Ledger, Operands, Session, lock};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::problem::Problem;
 use crate::random;
 use crate::verify::{Coverage, Expected, GUARD, Mismatch, POISONS};
+use std::panic::Location;
 use std::sync::{Arc, Mutex};
 
 /// What a stage's inputs are made from.
@@ -31,6 +32,9 @@ pub struct Stage<B: Backend> {
     pub(super) initial: Option<Arc<Vec<u8>>>,
     pub(super) expected: Expected,
     slots: Mutex<Vec<Arc<Slot<B>>>>,
+    ledger: Arc<Ledger>,
+    /// Who asked for it.
+    at: &'static Location<'static>,
     scratch: Mutex<Vec<u8>>,
     /// How the inputs were made, for reports.
     pub input_description: String,
@@ -40,8 +44,8 @@ pub struct Stage<B: Backend> {
 
 /// One set of buffers; timing rotates over several.
 pub(super) struct Slot<B: Backend> {
-    pub inputs: Vec<B::Buffer>,
-    pub output: B::Buffer,
+    pub inputs: Vec<Held<B::Buffer>>,
+    pub output: Held<B::Buffer>,
 }
 
 impl<B: Backend> Session<B> {
@@ -50,7 +54,23 @@ impl<B: Backend> Session<B> {
     ///
     /// # Errors
     /// Whatever is wrong with the problem, or [`Error::OutOfMemory`] and [`Error::Limit`].
-    pub async fn stage(&self, op: &'static dyn Op, problem: &Problem, inputs: Inputs) -> Result<Arc<Stage<B>>> {
+    #[track_caller]
+    pub fn stage(
+        &self,
+        op: &'static dyn Op,
+        problem: &Problem,
+        inputs: Inputs,
+    ) -> impl Future<Output = Result<Arc<Stage<B>>>> {
+        self.stage_at(op, problem, inputs, Location::caller())
+    }
+
+    async fn stage_at(
+        &self,
+        op: &'static dyn Op,
+        problem: &Problem,
+        inputs: Inputs,
+        at: &'static Location<'static>,
+    ) -> Result<Arc<Stage<B>>> {
         let operands = Arc::new(Operands::new(op, problem)?);
         let spans = (0..operands.inputs.len()).map(|index| operands.input_bytes(index)).collect::<Result<Vec<_>>>()?;
         let output_bytes = operands.output_bytes()?;
@@ -97,6 +117,8 @@ impl<B: Backend> Session<B> {
             initial,
             expected,
             slots: Mutex::new(Vec::new()),
+            ledger: Arc::clone(&self.ledger),
+            at,
             scratch: Mutex::new(Vec::new()),
             input_description,
             seed,
@@ -143,6 +165,10 @@ impl<B: Backend> Stage<B> {
         Ok(self.operands.output_view_bytes()? + 2 * GUARD)
     }
 
+    async fn alloc(&self, bytes: u64) -> Result<Held<B::Buffer>> {
+        Ok(self.ledger.enter(self.backend.alloc(bytes).await?, bytes, self.at))
+    }
+
     /// Buffer set number `index`, made when it is first asked for.
     pub(super) async fn slot(&self, index: usize) -> Result<Arc<Slot<B>>> {
         if let Some(slot) = lock(&self.slots).get(index) {
@@ -150,7 +176,7 @@ impl<B: Backend> Stage<B> {
         }
         let mut inputs = Vec::new();
         for (number, bytes) in self.inputs.iter().enumerate() {
-            let buffer = self.backend.alloc(self.operands.input_view_bytes(number)?).await?;
+            let buffer = self.alloc(self.operands.input_view_bytes(number)?).await?;
             let whole = bytes.len() / 4 * 4;
             self.backend.upload(&buffer, 0, &bytes[..whole]).await?;
             if whole < bytes.len() {
@@ -160,7 +186,7 @@ impl<B: Backend> Stage<B> {
             }
             inputs.push(buffer);
         }
-        let output = self.backend.alloc(self.output_buffer_bytes()?).await?;
+        let output = self.alloc(self.output_buffer_bytes()?).await?;
         let slot = Arc::new(Slot { inputs, output });
         if self.initial.is_some() {
             // Timed without being poisoned first.

@@ -1,18 +1,19 @@
 //! The only key to a time.
 
 use super::stage::Slot;
-use super::{Plan, Session, Stage};
+use super::{Held, Plan, Session, Stage};
 use crate::backend::{Backend, Launch};
 use crate::error::Result;
 use crate::rung::Rung;
 use crate::verify::{Coverage, GUARD, Mismatch, POISONS};
+use std::panic::Location;
 use std::sync::Arc;
 
 /// A rung compiled for a stage, not yet trusted.
 pub struct Prepared<B: Backend> {
     pub(super) stage: Arc<Stage<B>>,
     plan: Plan<B>,
-    workspaces: Vec<B::Buffer>,
+    workspaces: Vec<Held<B::Buffer>>,
 }
 
 /// The result of verification.
@@ -36,12 +37,22 @@ impl<B: Backend> Session<B> {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) with the reason,
     /// [`Error::Limit`](crate::Error::Limit) with both numbers, or the compiler's words.
-    pub async fn prepare(&self, stage: &Arc<Stage<B>>, rung: &Rung) -> Result<Prepared<B>> {
+    #[track_caller]
+    pub fn prepare(&self, stage: &Arc<Stage<B>>, rung: &Rung) -> impl Future<Output = Result<Prepared<B>>> {
+        self.prepare_at(stage, rung, Location::caller())
+    }
+
+    async fn prepare_at(
+        &self,
+        stage: &Arc<Stage<B>>,
+        rung: &Rung,
+        at: &'static Location<'static>,
+    ) -> Result<Prepared<B>> {
         self.same_device(&stage.backend)?;
         let plan = self.plan(&stage.operands, rung).await?;
         let mut workspaces = Vec::new();
         for &bytes in &plan.workspaces {
-            workspaces.push(self.backend.alloc(bytes).await?);
+            workspaces.push(self.ledger.enter(self.backend.alloc(bytes).await?, bytes, at));
         }
         Ok(Prepared { stage: Arc::clone(stage), plan, workspaces })
     }
@@ -109,8 +120,8 @@ impl<B: Backend> Prepared<B> {
     }
 
     pub(super) fn launches<'a>(&'a self, slot: &'a Slot<B>) -> Result<Vec<Launch<'a, B>>> {
-        let inputs: Vec<_> = slot.inputs.iter().map(|buffer| (buffer, 0)).collect();
-        let workspaces: Vec<_> = self.workspaces.iter().collect();
+        let inputs: Vec<_> = slot.inputs.iter().map(|buffer| (&**buffer, 0)).collect();
+        let workspaces: Vec<_> = self.workspaces.iter().map(|buffer| &**buffer).collect();
         self.plan.launches(&inputs, (&slot.output, GUARD), &workspaces)
     }
 }

@@ -9,10 +9,14 @@ pub fn idea(op: &str, rung: &Rung, language: Language) -> String {
     match language {
         Language::English => english(),
         Language::Chinese => {
-            let found = CHINESE.iter().find(|(o, name, _)| *o == op && *name == rung.name);
-            found.map_or_else(english, |(_, _, text)| text.to_string())
+            chinese(op, &rung.id()).or_else(|| chinese(op, &rung.name)).map_or_else(english, String::from)
         }
     }
+}
+
+/// By a rung's name, or by the id of a variant whose idea is another.
+fn chinese(op: &str, rung: &str) -> Option<&'static str> {
+    CHINESE.iter().find(|(o, name, _)| *o == op && *name == rung).map(|(_, _, text)| *text)
 }
 
 const CHINESE: &[(&str, &str, &str)] = &[
@@ -104,6 +108,33 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("shared", "swizzled", "第 r 行第 c 个字存放在 c XOR r。"),
     ("shared", "consecutive", "按列存放：相邻线程读取相邻的字（步长 1）。"),
     ("shared", "vectorized_consecutive", "相邻线程以 16 字节访问相邻的向量。"),
+    ("matmul", "ldmatrix_pipelined@copied", "起点任意的行先复制到对齐之处。"),
+    ("matmul", "persistent@copied", "起点任意的行先复制到对齐之处。"),
+    ("matmul", "register_operand@copied", "起点任意的行先复制到对齐之处。"),
+    ("matmul", "async_store@tf32", "同样的做法，用于由批量复制舍入为 TF32 的 f32。"),
+    ("occupancy", "block", "线程块的线程数由变体给出。"),
+    ("occupancy", "ballast", "64 个线程的线程块，占用并不需要的共享内存。"),
+    ("registers", "free", "编译器需要多少寄存器就用多少。"),
+    ("registers", "capped", "限制寄存器数，使多处理器容得下更多线程块。"),
+    ("spmv", "thread_per_row", "每个线程加一行。"),
+    ("spmv", "warp_per_row", "至多 32 个线程合作一行，数目按平均每行的元素数而定。"),
+    ("spmv", "adaptive", "线程块平分非零元而不是行；每行的线程数随各块的行而定。"),
+    ("hierarchy_latency", "cached", "普通载入：由放得下这个集合的那一级回答。"),
+    ("hierarchy_latency", "second_level", "绕过一级缓存的载入。"),
+    ("hierarchy_latency", "shared", "链放在共享内存中。"),
+    ("hierarchy_bandwidth", "cached", "普通载入：由放得下这个集合的那一级回答。"),
+    ("hierarchy_bandwidth", "read_only", "经只读路径载入。"),
+    ("hierarchy_bandwidth", "second_level", "绕过一级缓存的载入。"),
+    ("hierarchy_constant", "global", "表放在全局内存中。"),
+    ("hierarchy_constant", "shared", "表先复制到共享内存。"),
+    ("hierarchy_constant", "constant", "表放在常量内存或 uniform 中。"),
+    ("double_buffer", "barrier_missing", "两个缓冲区轮换，没有屏障。"),
+    ("double_buffer", "barrier_per_phase", "每个阶段一个屏障。"),
+    ("consistency", "nothing", "普通的标志和普通的数据。"),
+    ("consistency", "volatile_flag", "volatile 标志。"),
+    ("consistency", "atomic_flag", "原子标志。"),
+    ("consistency", "fence", "两侧各有一个设备范围的栅栏。"),
+    ("consistency", "release_acquire", "标志以释放方式存储、以获取方式载入。"),
 ];
 
 #[cfg(test)]

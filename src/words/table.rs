@@ -89,9 +89,24 @@ phrases! {
     OF_COPY = "{0} % of the best copy of the same bytes", "为复制同样字节的最好成绩的 {0} %";
     OF_SHEET = "{0} % of the data sheet's {1}", "为数据手册 {1} 的 {0} %";
     OF_MEASURED = "{0} % of the measured {1}", "为实测上限 {1} 的 {0} %";
+    OF_VENDOR = "{0} of the vendor's fastest row", "为厂商最快一行的 {0}";
+    AT_LINE = "line {0}: {1}", "第 {0} 行：{1}";
     STEP_FASTER = "{0}x as fast as {1} ({2} to {3})", "是 {1} 的 {0} 倍（{2} 至 {3}）";
     STEP_SLOWER = "SLOWER, {0}x as fast as {1} ({2} to {3})", "变慢：是 {1} 的 {0} 倍（{2} 至 {3}）";
     STEP_SAME = "no real difference from {1}: {0}x ({2} to {3})", "与 {1} 没有真正的差别：{0} 倍（{2} 至 {3}）";
+    NO_DIFFERENCE = "no real difference from the line above: {0}", "与上一行没有真正的差别：{0}";
+    SMALLER_STEPS = "smaller steps: {0}", "较小的变化：{0}";
+    EVERY_OUTPUT = "every output verified", "所有输出均已验证";
+    KNOWN_TO = "medians known to {0} %: two rungs further apart than {1} % differ", "中位数精确到 {0} %：相差超过 {1} % 的两级确有差别";
+    AT_MOST = "device memory: {0} at most, all given back", "设备内存：最多 {0}，已全部归还";
+    LEAKED = "device memory: {0} at most; NOT given back: {1}", "设备内存：最多 {0}；未归还：{1}";
+    STARRED = "* the library's choice here", "* 库在此处的选择";
+    NOT_SHOWN = "not shown: {0}; --all shows every rung, variant, reason and line of source", "未显示：{0}；--all 显示所有级、变体、原因和源码行";
+    VARIANTS = "variants: {0}", "变体 {0} 个";
+    MINOR_RUNGS = "rungs that changed little: {0}", "变化不大的级 {0} 个";
+    ABSENT_RUNGS = "rungs that do not take this problem or device: {0}", "不适用于此问题或设备的级 {0} 个";
+    NO_TIME = "counted by the simulator; no time is measured or guessed", "由模拟器计数；不测量也不猜测时间";
+    COUNTERS_READ = "ld, st: 32-byte sectors that a warp's load or store moves, of those it needs; used: share of those bytes; turns: 1 where shared memory serves a warp at once; lanes: active of 32; warps: resident", "ld、st：线程束每次载入或存储搬运的 32 字节扇区数及其所需数；used：用到的字节；turns：1 表示共享内存一次服务完；lanes：32 个线程中活动的；warps：常驻线程束";
     CHANGED = "counted: {0}", "计数：{0}";
     BOUND_BY = "{0} ({1})", "{0}（{1}）";
     CHANGED_SECTORS_LOAD = "sectors/load {0} -> {1}", "每次载入扇区 {0} -> {1}";
@@ -100,6 +115,13 @@ phrases! {
     CHANGED_INSTRUCTIONS = "instructions {0} -> {1}", "指令 {0} -> {1}";
     CHANGED_LANES = "lanes {0} -> {1}", "活动线程 {0} -> {1}";
     CHANGED_MOVED = "bytes through memory {0} -> {1}", "经内存的字节 {0} -> {1}";
+
+    // What tuning changed: `tune`.
+    TUNED = "{0} is taken now, {1}x as fast as {2}, which was taken before", "现在采用 {0}，是此前所用 {2} 的 {1} 倍";
+    TUNED_NEW = "{0} is taken now, in place of {1}", "现在采用 {0}，取代 {1}";
+    TUNED_SAME = "{0} is the fastest, and was taken before", "{0} 最快，此前即已采用";
+    KEPT_IN = "kept in {0}: the library takes it for such problems, also in later runs", "已保存在 {0}：此类问题今后也采用它";
+    KEPT_NOWHERE = "nothing was kept", "没有保存";
 
     // Noise: what is suspicious, and what helps.
     NO_SAMPLES = "{0}: no valid samples; its row has no time", "{0}：没有有效样本；该行没有时间";
