@@ -2,7 +2,7 @@
 //! from its size, access pattern, reuse and sharing, and from the limits of a device.
 
 use crate::backend::Device;
-use crate::limits::{Ceilings, Kind};
+use crate::limits::{Ceilings, Kind, data_sheet};
 use crate::words::{self, Said};
 
 /// How the lanes of a warp touch the data.
@@ -124,8 +124,32 @@ fn staging(data: Data, ceilings: Option<&Ceilings>) -> Said {
     }
 }
 
+/// Bytes that all of those who run at a time have together: the caches see all parts, not one.
+fn together(data: Data, device: &Device) -> u64 {
+    const THREADS: u64 = 2048;
+    const BLOCKS: u64 = 2;
+    let multiprocessors = u64::from(device.multiprocessors.unwrap_or(1));
+    let users = match data.sharing {
+        Sharing::Thread => multiprocessors * THREADS,
+        Sharing::Warp => multiprocessors * THREADS / u64::from(device.warp.max(1)),
+        Sharing::Block => multiprocessors * BLOCKS,
+        Sharing::Device => 1,
+    };
+    data.bytes.saturating_mul(users)
+}
+
 fn global(data: Data, device: &Device, ceilings: Option<&Ceilings>, reasons: &mut Vec<Said>) -> &'static words::Phrase {
-    let l2 = device.l2_or_guess();
+    // A simulated machine is named like the device that it stands for.
+    let sheet = || data_sheet(&device.name.to_uppercase()).map(|sheet| sheet.l2_bytes);
+    let l2 = device.l2.or_else(sheet).unwrap_or_else(|| device.l2_or_guess());
+    let parts = data;
+    let data = Data { bytes: together(data, device), ..data };
+    if data.bytes > parts.bytes {
+        reasons.push(words::ALL_PARTS.with([kib(parts.bytes), kib(data.bytes)]));
+    }
+    if parts.sharing == Sharing::Thread {
+        reasons.push(words::INTERLEAVE.say());
+    }
     if data.reuse > 1.0 && data.bytes <= l2 {
         let rate = ceilings.and_then(|c| near(c, data.bytes)).map(|rate| format!("{:.1}", rate / 1e12));
         reasons.push(match rate {
@@ -162,5 +186,8 @@ fn near(ceilings: &Ceilings, bytes: u64) -> Option<f64> {
 }
 
 fn kib(bytes: u64) -> String {
-    if bytes < 1024 { format!("{bytes} B") } else { format!("{} KiB", bytes / 1024) }
+    let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((size, unit)) = units.into_iter().find(|(size, _)| bytes >= *size) else { return format!("{bytes} B") };
+    let digits = usize::from(!bytes.is_multiple_of(size));
+    format!("{:.digits$} {unit}", bytes as f64 / size as f64)
 }

@@ -37,7 +37,9 @@ impl Finding {
     pub fn text(&self, language: Language) -> String {
         let (symptom, cause, remedy) =
             (self.symptom.text(language), self.cause.text(language), self.remedy.text(language));
-        let evidence = self.evidence.as_ref().map(|evidence| evidence.text(language)).unwrap_or_default();
+        // A hazard says itself where it is.
+        let evidence = self.evidence.as_ref().filter(|_| !self.symptom.is(&words::NOT_TRUSTED));
+        let evidence = evidence.map(|evidence| evidence.text(language)).unwrap_or_default();
         match language {
             Language::English => format!("{symptom}: {cause}{evidence}. {remedy}."),
             Language::Chinese => format!("{symptom}：{cause}{evidence}。{remedy}。"),

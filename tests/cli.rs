@@ -323,3 +323,23 @@ fn tuning_says_what_changed_and_keeps_it() {
     refused(&["tune", "transpose", "--backend", "sim", "--size", "8"], "clock");
     refused(&["tune", "transpose", "--rung", "tild"], "did you mean 'tiled'");
 }
+
+#[test]
+fn tim_times_grow_with_the_work_and_hold_no_compilation() {
+    if !run(&["info", "--backend", "wgpu"]).1.contains("driver ") {
+        eprintln!("skipped: no backend with a clock opens here");
+        return;
+    }
+    let arguments = ["run", "copy", "--backend", "wgpu", "--rung", "scalar", "--warmup", "0", "--iters", "10"];
+    let (code, out, err) = run(&[&arguments[..], &["--len", "1000,40000,8000000", "--format", "json"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    let rows = document["rows"].as_array().expect("rows");
+    let ms = |row: &serde_json::Value, field: &str| row[field].as_f64().expect("a time");
+    assert!(ms(&rows[2], "median_ms") > 2.0 * ms(&rows[0], "median_ms"), "{out}");
+    for row in rows {
+        // The first launch, which pays for the pipeline, is no sample, of any size.
+        assert_eq!(row["samples"], 10, "{row}");
+        assert!(ms(row, "median_low_ms") <= ms(row, "median_ms") && ms(row, "median_high_ms") >= ms(row, "median_ms"));
+    }
+}

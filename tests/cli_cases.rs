@@ -165,6 +165,19 @@ fn cli_other_character_sets_get_ascii_and_every_locale_gets_dots() {
         command(&["run", "transpose", "--size", "64", "--rung", "naive", "--format", "csv"], folder.path());
     let (_, out, _) = parts(&command.env("LC_ALL", "de_DE.UTF-8").output().expect("it runs"));
     assert!(out.contains(",0.2222222222222222,"), "{out}");
+    let mut command = self::command(&["run", "copy", "--len", "999", "--format", "json"], folder.path());
+    let (_, out, _) = parts(&command.env("LC_ALL", "de_DE.UTF-8").output().expect("it runs"));
+    assert!(serde_json::from_str::<Value>(&out).is_ok(), "{out}");
+}
+
+#[test]
+fn env_inputs_are_random_and_the_rows_say_how() {
+    for (op, distribution) in [("transpose", "random bits"), ("matmul", "uniform [-1, 1)")] {
+        let (_, out, _) = run(&["run", op, "--size", "32", "--rung", "naive", "--seed", "7", "--format", "json"]);
+        let document: Value = serde_json::from_str(&out).expect("strict JSON");
+        let row = &document["rows"][0];
+        assert_eq!((&row["input"], &row["seed"]), (&Value::from(distribution), &Value::from(7)), "{row}");
+    }
 }
 
 #[test]
@@ -280,7 +293,7 @@ fn a_kernel_of_the_users_own_is_verified_beside_ours() {
     let arguments = ["run", "transpose", "--size", "100", "--rung", "naive", "--tile", "32,8", "--backend", "sim"];
     let (code, out, err) = run(&[&arguments[..], &["--kernel", &good]].concat());
     assert_eq!(code, 0, "{err}");
-    assert!(out.lines().any(|line| line.contains("mine") && line.contains("verified")), "{out}");
+    assert!(out.contains("every output verified") && out.lines().any(|line| line.starts_with("mine ")), "{out}");
     assert!(out.contains("mine: ") && out.contains("bytes moved are used"), "{out}");
     // The transposed index is forgotten on one side.
     let wrong = naive

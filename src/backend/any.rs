@@ -207,7 +207,7 @@ async fn open_auto(select: &Select) -> Result<Any> {
     }
     match fallback {
         Some(any) => {
-            tracing::warn!(device = any.device().name, "no GPU was found: this device only imitates one");
+            tracing::warn!("no GPU was found: {} only imitates one", any.device().name);
             Ok(any)
         }
         None => Err(Error::NoBackend {

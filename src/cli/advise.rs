@@ -4,9 +4,9 @@ use super::output::{OutputArguments, bad};
 use super::selectors::DeviceArguments;
 use clap::Args;
 use gpu_ladder::advise::{ACCESSES, Data, SHARINGS, advise as place};
-use gpu_ladder::backend::{Any, Backend};
+use gpu_ladder::backend::{Any, Backend, Clock};
 use gpu_ladder::limits::store;
-use gpu_ladder::{Error, Result};
+use gpu_ladder::{Error, Result, words};
 
 /// The flags of `advise`.
 #[derive(Args)]
@@ -62,6 +62,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<bool> {
     let device = any.device();
     let kept = store::folder().and_then(|folder| store::load(&folder, device).ok().flatten());
     let advice = place(data, device, kept.as_ref());
+    let hint = kept.is_none().then(|| words::NOT_MEASURED.text(language).to_string());
     let reasons: Vec<String> = advice.reasons.iter().map(|reason| reason.text(language)).collect();
     let place = advice.place.text(language);
     let text = if json {
@@ -72,7 +73,8 @@ pub fn advise(arguments: &AdviseArguments) -> Result<bool> {
         format!("{document:#}\n")
     } else {
         let reasons: String = reasons.iter().map(|reason| format!("- {reason}\n")).collect();
-        format!("{}: {place}\n{reasons}", device.name)
+        let hint = hint.filter(|_| device.clock != Clock::None).map(|hint| format!("{hint}\n")).unwrap_or_default();
+        format!("{}: {place}\n{reasons}{hint}", device.name)
     };
     arguments.output.text(&text)?;
     Ok(true)

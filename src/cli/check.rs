@@ -39,6 +39,9 @@ pub struct CheckArguments {
     /// text or json.
     #[arg(long, default_value = "text")]
     format: String,
+    /// en or zh (default: the locale's).
+    #[arg(long)]
+    lang: Option<String>,
 }
 
 /// What a TOML file may hold.
@@ -65,6 +68,7 @@ fn bad(option: &'static str, value: &str, problem: impl Into<String>) -> Error {
 /// Runs the shader and prints what was found; false for a hazard.
 pub fn check(arguments: &CheckArguments) -> Result<bool> {
     let json = text_or_json(&arguments.format)?;
+    let language = super::output::language(arguments.lang.as_deref())?;
     let source = std::fs::read_to_string(&arguments.file).map_err(|e| file_error(&arguments.file, e))?;
     let config = match &arguments.config {
         None => Config::default(),
@@ -96,7 +100,13 @@ pub fn check(arguments: &CheckArguments) -> Result<bool> {
     }
     let mut bindings = buffers(&given, arguments.seed.or(config.seed).unwrap_or(1))?;
     zeroed_uniforms(&program, &mut bindings);
-    let profile = program.run(&machine, &mut bindings, groups, &Options::default()).map_err(in_file)?;
+    let needed = |error: SimError| match error.to_string() {
+        text if text.starts_with("no buffer") => {
+            file_error(&arguments.file, format!("{text}; give it by --buffer, such as --buffer 0=1024xf32"))
+        }
+        text => file_error(&arguments.file, text),
+    };
+    let profile = program.run(&machine, &mut bindings, groups, &Options::default()).map_err(needed)?;
     let findings = diagnose(&profile, &machine, Measured::default());
     if json {
         let document = serde_json::json!({
@@ -113,7 +123,7 @@ pub fn check(arguments: &CheckArguments) -> Result<bool> {
             arguments.file.display(),
             program.entry()
         );
-        print(&format!("{head}{}{}", annotated(&source, &profile), summary(&profile, &machine, &findings)));
+        print(&format!("{head}{}{}", annotated(&source, &profile), summary(&profile, &machine, &findings, language)));
     }
     Ok(!profile.has_errors())
 }

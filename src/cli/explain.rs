@@ -8,6 +8,7 @@ use gpu_ladder::diagnose::{Checklist, Finding, Measured, checklist, diagnose};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::rung::{Rung, Source};
 use gpu_ladder::sim::{Counters, Machine, Profile};
+use gpu_ladder::words::{self, Language};
 use gpu_ladder::{Error, Inputs, Problem, Result, Session, Verdict};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -26,18 +27,26 @@ pub struct ExplainArguments {
     /// text or json.
     #[arg(long, default_value = "text")]
     format: String,
+    /// en or zh (default: the locale's).
+    #[arg(long)]
+    lang: Option<String>,
 }
 
 /// Runs the rung and the one below on the simulator and prints what happened; false for a wrong
 /// result or a hazard.
 pub fn explain(arguments: &ExplainArguments) -> Result<bool> {
     let json = text_or_json(&arguments.format)?;
-    let (op_name, rung_name) = arguments.rung.split_once('/').ok_or_else(|| Error::Option {
-        option: "the rung",
-        value: arguments.rung.clone(),
-        problem: "it is given as OP/RUNG, such as transpose/tiled".into(),
-    })?;
+    let language = super::output::language(arguments.lang.as_deref())?;
+    let (op_name, rung_name) = arguments.rung.split_once('/').unwrap_or((&arguments.rung, ""));
     let op = op::find(op_name)?;
+    if rung_name.is_empty() {
+        let rungs: Vec<String> = op.ladder().iter().map(Rung::id).collect();
+        return Err(Error::Option {
+            option: "the rung",
+            value: arguments.rung.clone(),
+            problem: format!("it is given as OP/RUNG; {op_name} has {}", rungs.join(", ")),
+        });
+    }
     let ladder = op.ladder();
     let place = ladder.iter().rposition(|r| r.answers_to(rung_name)).ok_or_else(|| Error::Unknown {
         kind: "rung",
@@ -53,7 +62,9 @@ pub fn explain(arguments: &ExplainArguments) -> Result<bool> {
     let profile = profile(op, &ladder[place], &problem, &machine)?;
     let below = place.checked_sub(1).map(|i| &ladder[i]);
     let below = below.and_then(|rung| Some((rung, self::profile(op, rung, &problem, &machine).ok()?)));
-    let findings = diagnose(&profile, &machine, Measured::default());
+    let mut findings = diagnose(&profile, &machine, Measured::default());
+    // The small problem's doing, not the rung's.
+    findings.retain(|finding| !finding.symptom.is(&words::FEW_BLOCKS));
     if json {
         let document = serde_json::json!({
             "op": op.name(),
@@ -65,7 +76,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<bool> {
         });
         print(&format!("{document:#}\n"));
     } else {
-        print(&text(op, &ladder[place], &problem, &profile, below.as_ref(), &machine, &findings));
+        print(&text(op, &ladder[place], &problem, &profile, below.as_ref(), &machine, &findings, language));
     }
     Ok(!profile.has_errors())
 }
@@ -98,6 +109,7 @@ fn profile(op: &'static dyn Op, rung: &Rung, problem: &Problem, machine: &Machin
     })
 }
 
+#[allow(clippy::too_many_arguments)] // one caller
 fn text(
     op: &dyn Op,
     rung: &Rung,
@@ -106,15 +118,17 @@ fn text(
     below: Option<&(&Rung, Arc<Profile>)>,
     machine: &Machine,
     findings: &[Finding],
+    language: Language,
 ) -> String {
     let mut out = String::new();
     let dims: Vec<String> = op.dims().iter().zip(&problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
     let _ = writeln!(out, "{}/{}, {}, simulated {}", op.name(), rung.id(), dims.join(", "), profile.machine);
-    let _ = writeln!(out, "Idea: {}\nWhy it pays: {}\n", rung.idea, rung.because);
+    let idea = words::idea(op.name(), rung, language);
+    let _ = writeln!(out, "Idea: {idea}\nWhy it pays: {}\n", rung.because);
     if let Source::Text(source) = &rung.wgsl {
         out.push_str(&annotated(source, profile));
     }
-    out.push_str(&summary(profile, machine, findings));
+    out.push_str(&summary(profile, machine, findings, language));
     if let Some((below, before)) = below {
         let _ = writeln!(out, "\nAgainst {}, the rung below:", below.id());
         out.push_str(&step(&before.totals, &profile.totals));
@@ -150,7 +164,7 @@ pub fn annotated(source: &str, profile: &Profile) -> String {
 }
 
 /// Totals, the checklist, findings and hazards.
-pub fn summary(profile: &Profile, machine: &Machine, findings: &[Finding]) -> String {
+pub fn summary(profile: &Profile, machine: &Machine, findings: &[Finding], language: Language) -> String {
     let totals = &profile.totals;
     let global = totals.global();
     let percent = |value: Option<f64>| value.map_or("none".into(), |v| format!("{:.1} %", v * 100.0));
@@ -179,7 +193,7 @@ pub fn summary(profile: &Profile, machine: &Machine, findings: &[Finding]) -> St
     );
     out.push_str(&questions(&checklist(profile, machine)));
     for finding in findings {
-        let _ = writeln!(out, "- {finding}");
+        let _ = writeln!(out, "- {}", finding.text(language));
     }
     for hazard in profile.hazards.iter().filter(|h| h.severity == gpu_ladder::sim::Severity::Warning) {
         let _ = writeln!(out, "- warning: {hazard}");
@@ -204,7 +218,9 @@ fn step(before: &Counters, after: &Counters) -> String {
     let mut out = String::new();
     let mut line = |what: &str, a: f64, b: f64| {
         if (a - b).abs() > 1e-9 {
-            let _ = writeln!(out, "  {what}: {a:.1} -> {b:.1}");
+            // Counts are whole; what is an average has a digit more.
+            let digits = usize::from(a.fract() + b.fract() > 0.0);
+            let _ = writeln!(out, "  {what}: {a:.digits$} -> {b:.digits$}");
         }
     };
     line("warp instructions", before.instructions as f64, after.instructions as f64);

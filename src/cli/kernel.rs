@@ -101,7 +101,7 @@ impl KernelArguments {
         if op.ladder().iter().any(|rung| rung.name == stem) {
             return Err(bad("--kernel", entry, "a rung of that name is there already; give the entry point another"));
         }
-        let rung = Rung::new(stem, block, grid).with_idea(format!("your kernel, {shown}"));
+        let rung = Rung::new(stem, block, grid).with_idea(format!("Your kernel, {shown}."));
         let mut rung = match kind {
             "wgsl" => rung.with_wgsl(text),
             // SAFETY: the person who names the file on the command line vouches for the kernel in it.

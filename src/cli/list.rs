@@ -3,8 +3,10 @@
 use super::selectors::DeviceArguments;
 use super::terminal::print;
 use clap::Args;
-use gpu_ladder::backend::{Any, BACKENDS, Backend};
+use gpu_ladder::backend::{Any, BACKENDS, Backend, Clock, Device};
 use gpu_ladder::op::{self, Op};
+use gpu_ladder::rung::Rung;
+use gpu_ladder::words::{self, Language};
 use gpu_ladder::{Error, Result};
 
 /// The flags of `list`.
@@ -15,6 +17,9 @@ pub struct ListArguments {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    /// en or zh (default: the locale's).
+    #[arg(long)]
+    lang: Option<String>,
 }
 
 /// The flags of `info`.
@@ -42,15 +47,43 @@ pub fn list(arguments: &ListArguments) -> Result<bool> {
             .collect();
         text.push_str(&format!("{:#}\n", serde_json::json!({ "ops": ops })));
     } else {
+        let language = super::output::language(arguments.lang.as_deref())?;
         for op in ops {
             text.push_str(&format!("{}: {} ({})\n", op.name(), op.about(), op.dims().join(", ")));
-            for rung in op.ladder() {
-                text.push_str(&format!("  {:<20} {}\n", rung.id(), rung.idea));
-            }
+            text += &if arguments.op.is_some() { reasons(op, language) } else { ideas(op, language) };
+        }
+        if arguments.op.is_none() {
+            text += "`list OP` tells why each rung pays, `explain OP/RUNG` what each of its lines does\n";
         }
     }
     print(&text);
     Ok(true)
+}
+
+/// A line for each rung; variants that share their idea share a line.
+fn ideas(op: &dyn Op, language: Language) -> String {
+    let mut text = String::new();
+    let mut last: Option<(&str, String)> = None;
+    for rung in op.ladder() {
+        let idea = words::idea(op.name(), rung, language);
+        if last.as_ref().is_some_and(|(name, before)| *name == rung.name && *before == idea) {
+            continue;
+        }
+        let variants = op.ladder().iter().filter(|r| r.name == rung.name && r.idea == rung.idea).count();
+        let label = if variants > 1 { format!("{} ({variants})", rung.name) } else { rung.id() };
+        text += &format!("  {label:<26} {idea}\n");
+        last = Some((&rung.name, idea));
+    }
+    text
+}
+
+/// Every rung with its idea and why that pays.
+fn reasons(op: &dyn Op, language: Language) -> String {
+    let line = |rung: &Rung| {
+        let idea = words::idea(op.name(), rung, language);
+        format!("  {:<22} {idea}\n  {:<22} -> {}\n", rung.id(), "", rung.because)
+    };
+    op.ladder().iter().map(line).collect()
 }
 
 /// Describes devices.
@@ -85,29 +118,43 @@ pub fn info(arguments: &InfoArguments) -> Result<bool> {
     Ok(true)
 }
 
-fn describe(device: &gpu_ladder::backend::Device) -> String {
-    let unknown = || "unknown".to_string();
-    let count = |value: Option<u64>| value.map_or_else(unknown, |v| v.to_string());
+fn describe(device: &Device) -> String {
+    let known = |what: &str, value: Option<String>| value.map(|value| format!("{what} {value}"));
     let limits = &device.limits;
-    let software = if device.is_software() { "  software adapter: its times say nothing about a GPU\n" } else { "" };
+    let parts = [
+        known("memory", device.memory.map(bytes)),
+        known("last-level cache", device.l2.map(bytes)),
+        known("multiprocessors", device.multiprocessors.map(|count| count.to_string())),
+        known("warp", Some(device.warp.to_string())),
+        known("compute capability", device.compute_capability.map(|(major, minor)| format!("{major}.{minor}"))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let counts = device.clock == Clock::None;
+    let software = match (device.is_software(), counts) {
+        (true, true) => "  a simulator: it counts, and has no times\n",
+        (true, false) => "  software adapter: its times say nothing about a GPU\n",
+        _ => "",
+    };
+    let clock = if counts { String::new() } else { format!("  times by the {} clock\n", device.clock.name()) };
     format!(
-        "{}: {}\n{software}  driver {}, {}\n  memory {} bytes, last-level cache {} bytes, multiprocessors {}, warp {}{}\n  block {} threads, shared memory {} bytes ({} on request), buffer {} bytes, binding {} bytes\n  clock {}\n",
+        "{}: {}\n{software}  driver {}, {}\n  {}\n  block of {} threads, shared memory {} ({} on request), buffer {}, binding {}\n{clock}",
         device.backend,
         device.name,
         device.driver,
         device.api,
-        count(device.memory),
-        count(device.l2),
-        count(device.multiprocessors.map(u64::from)),
-        device.warp,
-        device
-            .compute_capability
-            .map_or(String::new(), |(major, minor)| format!(", compute capability {major}.{minor}")),
+        parts.join(", "),
         limits.threads_per_block,
-        limits.shared_static,
-        limits.shared_dynamic,
-        limits.buffer,
-        limits.binding,
-        device.clock.name(),
+        bytes(limits.shared_static.into()),
+        bytes(limits.shared_dynamic.into()),
+        bytes(limits.buffer),
+        bytes(limits.binding),
     )
+}
+
+/// Bytes in the largest unit, with as many digits as tell them apart.
+fn bytes(count: u64) -> String {
+    let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((size, unit)) = units.into_iter().find(|(size, _)| count >= *size) else { return format!("{count} B") };
+    let digits = usize::from(!count.is_multiple_of(size));
+    format!("{:.digits$} {unit}", count as f64 / size as f64)
 }

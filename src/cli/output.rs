@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Clone)]
 pub struct OutputArguments {
-    /// table, markdown, csv, json, html or svg (default: what the name of --output says, else table).
+    /// table, markdown, csv, json, html, svg or screen (default: what the name of --output says, else table).
     #[arg(long)]
     pub format: Option<String>,
     /// Write the results to this file, whole or not at all.
@@ -46,14 +46,7 @@ impl OutputArguments {
 
     /// The language asked for, else that of the locale.
     pub fn language(&self) -> Result<Language> {
-        match &self.lang {
-            None => Ok(if chinese() { Language::Chinese } else { Language::English }),
-            Some(tag) => Language::from_tag(tag).ok_or_else(|| Error::Unknown {
-                kind: "language",
-                word: tag.clone(),
-                known: vec!["en".into(), "zh".into()],
-            }),
-        }
+        language(self.lang.as_deref())
     }
 
     /// Whether a verb that prints text or JSON is asked for JSON, by name or by the file's ending; `texts` are
@@ -102,6 +95,18 @@ impl OutputArguments {
                 Ok(())
             }
         }
+    }
+}
+
+/// The language of a tag, else that of the locale.
+pub fn language(tag: Option<&str>) -> Result<Language> {
+    match tag {
+        None => Ok(if chinese() { Language::Chinese } else { Language::English }),
+        Some(tag) => Language::from_tag(tag).ok_or_else(|| Error::Unknown {
+            kind: "language",
+            word: tag.into(),
+            known: vec!["en".into(), "zh".into()],
+        }),
     }
 }
 

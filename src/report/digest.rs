@@ -286,7 +286,9 @@ fn counters(lines: &[&Line<'_>], notes: &mut Vec<String>) -> Columns {
     let heads = heads.iter().chain(&more).map(|(head, need)| (head.to_string(), *need)).collect();
     let number = |value: Option<f64>| value.map(|v| format!("{v:.1}")).unwrap_or_default();
     let of = |moved: Option<f64>, ideal: Option<f64>| {
-        moved.zip(ideal).map(|(moved, ideal)| format!("{moved:.1} of {ideal:.0}")).unwrap_or_default()
+        let digits = |value: f64| usize::from((value - value.round()).abs() > 0.05);
+        let text = |(moved, ideal): (f64, f64)| format!("{moved:.0$} of {ideal:.1$}", digits(moved), digits(ideal));
+        moved.zip(ideal).map(text).unwrap_or_default()
     };
     let mut table = Vec::new();
     for line in lines {

@@ -73,6 +73,9 @@ phrases! {
     SHARED_MEASURED = "each byte is used {0} times by its block; shared memory reads {1} TB/s here, memory copies {2} TB/s (measured)", "每个字节被线程块使用 {0} 次；本设备共享内存读取 {1} TB/s，内存复制 {2} TB/s（实测）";
     SHARED_ALONE = "{0} of {1}: one block at a time on a multiprocessor, so give it enough warps", "{1} 中的 {0}：每个多处理器同时只有一个线程块，需给它足够的线程束";
     SHARED_TOO_SMALL = "{0} do not fit the {1} of shared memory: take it in tiles that do", "{0} 超过共享内存的 {1}：请分块";
+    ALL_PARTS = "{0} for each, {1} for all who run at a time", "每个 {0}，同时运行的全部共 {1}";
+    INTERLEAVE = "interleave the threads' parts, so that neighbouring threads touch neighbouring elements (the compiler does so for arrays of a thread)", "将各线程的部分交错存放，使相邻线程访问相邻元素（编译器对线程的数组就是这样做的）";
+    NOT_MEASURED = "`gpu-ladder limits` measures this device; the reasons then have its figures", "`gpu-ladder limits` 实测本设备；之后理由中会有实测数字";
     CACHED = "{0} fit the last-level cache of {1}: what is used again is found there", "{0} 放得进 {1} 的末级缓存：再次使用时可命中";
     CACHED_MEASURED = "{0} fit the last-level cache of {1}: what is used again is found there, at {2} TB/s for a copy of about this size (measured)", "{0} 放得进 {1} 的末级缓存：再次使用时可命中，约此大小的复制为 {2} TB/s（实测）";
     TILE_FOR_CACHE = "{0} do not fit the last-level cache of {1}: order the blocks so that those running together use the same part", "{0} 超过 {1} 的末级缓存：安排线程块的次序，使同时运行的使用同一部分";
