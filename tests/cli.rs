@@ -36,9 +36,11 @@ fn some_backend() -> bool {
 fn list_names_every_op_and_rung() {
     let (code, out, _) = run(&["list"]);
     assert_eq!(code, 0);
-    for word in ["copy", "transpose", "tiled_padded@16", "tiled_padded@32", "matmul", "reduce"] {
+    for word in ["copy", "transpose", "tiled_padded (2)", "matmul", "reduce"] {
         assert!(out.contains(word), "{word}: {out}");
     }
+    let (_, one, _) = run(&["list", "transpose"]);
+    assert!(one.contains("tiled_padded@16") && one.contains("-> A quarter"), "{one}");
     assert!(out.is_ascii() || !out.contains('\u{1b}'));
 }
 

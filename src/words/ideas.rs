@@ -112,12 +112,16 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("matmul", "persistent@copied", "起点任意的行先复制到对齐之处。"),
     ("matmul", "register_operand@copied", "起点任意的行先复制到对齐之处。"),
     ("matmul", "async_store@tf32", "同样的做法，用于由批量复制舍入为 TF32 的 f32。"),
+    ("transpose", "any_width@kept", "读过的数据标记为最后离开 L2。"),
+    ("transpose", "skinny@kept", "读过的数据标记为最后离开 L2。"),
+    ("scatter", "atomic", "同样的写入改用原子交换：两个元素可能要同一位置时必须如此。"),
+    ("matmul", "cooperative_tall", "两个线程块共用一个多处理器，每个子组 80 x 64 个结果。"),
     ("occupancy", "block", "线程块的线程数由变体给出。"),
     ("occupancy", "ballast", "64 个线程的线程块，占用并不需要的共享内存。"),
     ("registers", "free", "编译器需要多少寄存器就用多少。"),
     ("registers", "capped", "限制寄存器数，使多处理器容得下更多线程块。"),
     ("spmv", "thread_per_row", "每个线程加一行。"),
-    ("spmv", "warp_per_row", "至多 32 个线程合作一行，数目按平均每行的元素数而定。"),
+    ("spmv", "warp_per_row", "至多 32 个线程合作一行，每次各四个元素，数目按平均每行而定。"),
     ("spmv", "adaptive", "线程块平分非零元而不是行；每行的线程数随各块的行而定。"),
     ("hierarchy_latency", "cached", "普通载入：由放得下这个集合的那一级回答。"),
     ("hierarchy_latency", "second_level", "绕过一级缓存的载入。"),
@@ -146,8 +150,20 @@ mod tests {
     fn every_translation_is_of_a_rung_that_is_there() {
         for (name, rung, text) in CHINESE {
             let op = op::find(name).expect("an op");
-            assert!(op.ladder().iter().any(|r| r.name == *rung), "{name}/{rung}");
+            assert!(op.ladder().iter().any(|r| r.answers_to(rung)), "{name}/{rung}");
             assert!(text.ends_with('。'), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_idea_is_told_in_chinese() {
+        for op in op::OPS {
+            for rung in op.ladder() {
+                let first = op.ladder().iter().find(|other| other.name == rung.name).expect("itself");
+                let shared = chinese(op.name(), &rung.name).filter(|_| first.idea == rung.idea);
+                let own = chinese(op.name(), &rung.id());
+                assert!(own.or(shared).is_some(), "{}/{}: {}", op.name(), rung.id(), rung.idea);
+            }
         }
     }
 }
