@@ -16,7 +16,7 @@ const SHARED_SET: u64 = 8 << 10;
 
 /// Elements of a multiprocessor full of threads that run eight chains each, and how many times over.
 const WAVE: u64 = 2048 * 8;
-const WAVES: u64 = 16;
+const WAVES: u64 = 8;
 
 /// How large the problems are.
 struct Sizes {
