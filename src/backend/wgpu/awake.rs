@@ -87,9 +87,8 @@ impl Awake {
     /// The host is back with a batch.
     pub(super) fn back(&self) {
         let mut pause = lock(&self.pause);
-        if let Some(away) = pause.since.take().map(|since| since.elapsed()) {
-            // Longer than the most: it did something else in between, not the next batch of the same works.
-            pause.expected = if away > MOST { pause.expected } else { (away * 3 / 2).clamp(LEAST, MOST) };
+        if let Some(since) = pause.since.take() {
+            pause.expected = expected(pause.expected, since.elapsed());
         }
     }
 
@@ -109,5 +108,30 @@ impl Awake {
     /// The host has the times and goes.
     pub(super) fn away(&self) {
         lock(&self.pause).since = Some(Instant::now());
+    }
+}
+
+/// How long to expect the next pause, after one of this length: half as long again, within bounds.
+fn expected(before: Duration, away: Duration) -> Duration {
+    // Longer than the most: the host did something else, and did not prepare the next batch.
+    if away > MOST { before } else { (away * 3 / 2).clamp(LEAST, MOST) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_is_kept_longer_than_the_host_was_away() {
+        let ms = Duration::from_millis;
+        assert_eq!(expected(LEAST, ms(4)), ms(6));
+        assert_eq!(expected(ms(6), ms(19)), MOST);
+        assert_eq!(expected(ms(6), Duration::from_nanos(10)), LEAST);
+    }
+
+    #[test]
+    fn an_absence_for_something_else_changes_nothing() {
+        let ms = Duration::from_millis;
+        assert_eq!(expected(ms(3), ms(500)), ms(3));
     }
 }
