@@ -1,5 +1,5 @@
 // Idea. f32 results from tensor cores of shorter numbers: both operands are sums of parts, the products of parts that matter are all computed, the smallest first.
-// Changed from the rung below. A stage holds every part of both tiles; a step's products start a fresh sum, which is then added to the f32 sums in registers, because the tensor cores truncate when they add; what that addition rounds off is added with the next one.
+// Changed from the rung below. A stage holds every part of both tiles; a step's products start a fresh sum, which is then added to the f32 sums in registers, because the tensor cores truncate when they add; what that addition rounds off is added with the next one, and what they cut off on average with it.
 // A thread owns. As consumer BLOCK_N / 2 sums, what they lost to rounding, and as many of the current step; one producer thread owns the ring of operand tiles.
 // Memory traffic. PARTS times that of the 16-bit kernel for 3 (PARTS 2) or 6 (PARTS 3) times its products.
 // Needs. sm_90a, tensor maps of the parts of a and b (third dimension batch * PARTS + part, box 64 x 64, 128-byte swizzle), the two inverse scales, dynamic shared memory, a cluster of CLUSTER blocks.
@@ -18,6 +18,9 @@
 #endif
 #ifndef COMPENSATED
 #define COMPENSATED 1  // 1: what an addition to the f32 sums rounds off is kept and added with the next one
+#endif
+#ifndef GIVEN_BACK
+#define GIVEN_BACK 0x1p-24f  // of each of these sums: about what the tensor cores cut off it, always towards zero
 #endif
 #define OUTPUT_F32 1
 #ifndef TRANSPOSE_A
@@ -370,7 +373,7 @@ matmul_split_products(const float* __restrict__ a_inverse, const float* __restri
 #pragma unroll
                     for (int i = 0; i < BLOCK_N / 2; i++) {
 #if COMPENSATED
-                        const float more = __fadd_rn(step_sums[i], lost[i]), sum = __fadd_rn(sums[i], more);
+                        const float more = __fadd_rn(step_sums[i], __fmaf_rn(step_sums[i], GIVEN_BACK, lost[i])), sum = __fadd_rn(sums[i], more);
                         lost[i] = __fsub_rn(more, __fsub_rn(sum, sums[i]));
                         sums[i] = sum;
 #else

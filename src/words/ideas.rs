@@ -88,6 +88,7 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("matmul", "warp_specialised", "一个线程束不断填满环；两组各四个线程束只做乘法。"),
     ("matmul", "persistent", "线程块常驻，逐个取分块；两个相邻者共用读到的 b。"),
     ("matmul", "async_store", "C 经共享内存由批量存储写出。"),
+    ("matmul", "even_shares", "分块有两种宽度，使每个多处理器的工作量相同。"),
     ("matmul", "split_k", "一个集群的线程块分担一个分块的 k，在彼此的共享内存中相加。"),
     ("matmul", "register_operand", "不沿 k 存放的操作数经寄存器送入。"),
     ("matmul", "split_products", "f32 元素是较短部分之和，计算所有要紧的乘积，最小的在先。"),

@@ -17,6 +17,7 @@ const NO_WGSL: &str = "WGSL reaches matrix units only through its cooperative ma
 pub(super) fn rungs() -> Vec<Rung> {
     let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
     rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
+    rungs.extend([even_shares(), even_shares_swapped()]);
     rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 5)]);
     rungs.extend([copied_ldmatrix(), copied_persistent()]);
     rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
@@ -173,12 +174,17 @@ const STORES: u32 = CONSUMER_WARPS * STORE_BUFFERS * STORE_BYTES;
 /// Rows of C in a box of a bulk store.
 const STORE_ROWS: u32 = 16;
 
+/// The maps of c for bulk stores of 16 rows.
+fn output_maps() -> [TensorMapRow; 2] {
+    [(LINE_16, 0), (LINE_32, 1)]
+        .map(|(line, is_f32)| map(Operand::Output(0), [line, STORE_ROWS], Some(("OUTPUT_F32", is_f32))))
+}
+
 const C_ALIGNED: &str = "the rows of c must start at multiples of 16 bytes; persistent takes others";
 
 fn async_store(variant: &'static str, block_n: u32, stages: u32) -> Rung {
     let mut maps = input_maps(INPUTS, 128, block_n);
-    maps.push(map(Operand::Output(0), [LINE_16, STORE_ROWS], Some(("OUTPUT_F32", 0))));
-    maps.push(map(Operand::Output(0), [LINE_32, STORE_ROWS], Some(("OUTPUT_F32", 1))));
+    maps.extend(output_maps());
     let mut rung = sixteen(rung!("matmul", "async_store", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "C leaves through shared memory by bulk stores.".into(),
@@ -190,6 +196,47 @@ fn async_store(variant: &'static str, block_n: u32, stages: u32) -> Rung {
     }));
     rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).collect();
     rung.passes = vec![Pass::new([384, 1, 1], Grid::PersistentClusters { cluster: 1, x: block_n, y: 128 })].into();
+    rung
+}
+
+/// Every block takes its share of the tiles; the kernel cuts them so that the shares are even.
+const fn shares(x: u32, y: u32) -> Grid {
+    Grid::Persistent { per_sm: 1, x, y }
+}
+
+fn even_shares() -> Rung {
+    let mut maps = input_maps(INPUTS, 128, 256);
+    maps.extend(output_maps());
+    let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], shares(256, 128), {
+        idea: "Tiles of two widths, so that every multiprocessor has the same to do.".into(),
+        because: "The last round of equal tiles leaves multiprocessors idle, at 4096 four of 132 in every round; a column of tiles more, some a little narrower, gives them their share.".into(),
+        accepts: Accepts::ALL,
+        switches: types_and_layouts().into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256) + STORES, maps),
+    }));
+    rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).collect();
+    rung
+}
+
+/// NN with the product turned: its columns, whose number the widths divide, are rows of a and lie along k.
+fn even_shares_swapped() -> Rung {
+    const NN: &str = "this rung takes a and b as they are stored for NN, and stores c in their type";
+    let maps = vec![
+        map(INPUTS[0], [LINE_16, 256], None),
+        map(INPUTS[1], [LINE_16, LINE_16], None),
+        map(Operand::Output(0), [LINE_16, STORE_ROWS], None),
+    ];
+    let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], shares(128, 256), {
+        variant: "swapped".into(),
+        idea: "The operands change places: the transposed product, stored turned.".into(),
+        because: "Widths lie along m then, where a tile of a may start at any row; along n tiles of b must start at multiples of 32 bytes.".into(),
+        accepts: Accepts::ALL,
+        constants: vec![("SWAPPED", 1), ("OUTPUT_F32", 0), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 0)].into(),
+        switches: vec![Switch::new("BF16", &[1, 0][..])].into(),
+        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256) + STORES, maps),
+    }));
+    let plain = ["OUTPUT_F32", "TRANSPOSE_A", "TRANSPOSE_B"].map(|fact| need(fact, 0, NN));
+    rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).chain(plain).collect();
     rung
 }
 

@@ -16,6 +16,8 @@ const FEW_TILES: u64 = 66;
 const ENOUGH_TILES: u64 = 256;
 /// Tiles of 160 x 128 of which two at a time on each leave no large rest.
 const MANY_TILES: u64 = 2048;
+/// Multiprocessors of an H200.
+const MULTIPROCESSORS: u64 = 132;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
 
@@ -49,11 +51,11 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
             _ => None,
         });
     }
-    // Smaller tiles where larger ones are too few for the machine.
-    names.push(match tiles(problem, 128, 256) {
-        0..=48 => "async_store@64",
-        49..=132 => "async_store@128",
-        _ => "async_store",
+    // Smaller tiles where larger ones are too few for the machine; shared out where there are several rounds.
+    names.extend(match tiles(problem, 128, 256) {
+        0..=48 => ["async_store@64", "async_store"].as_slice(),
+        49..=MULTIPROCESSORS => &["async_store@128", "async_store"],
+        _ => &["even_shares@swapped", "even_shares"],
     });
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
     // In WGSL, where the rungs before have no twin.
@@ -104,7 +106,8 @@ mod tests {
         assert_eq!(of([128, 7168, 16384]), "split_k@128x128");
         assert_eq!(of([1024, 1024, 1024]), "async_store@64");
         assert_eq!(of([2048, 2048, 2048]), "async_store@128");
-        assert_eq!(of([8192, 8192, 8192]), "async_store");
+        assert_eq!(of([4096, 4096, 4096]), "even_shares@swapped");
+        assert_eq!(of([8192, 8192, 8192]), "even_shares@swapped");
     }
 
     #[test]

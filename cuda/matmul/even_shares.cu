@@ -1,0 +1,607 @@
+// Idea. Tiles of two widths: where the last round of tiles would leave multiprocessors without one, rows of tiles are divided into one tile more, some of them a little narrower, so that every multiprocessor has the same to do.
+// Changed from the rung below. The list of tiles has those of 256 columns first, then the narrow ones, which have products of their own. What a narrow tile has of its last part is stored by threads, not in bulk.
+// A thread owns. As consumer 1/128 of a 64 x 256 strip of C (128 sums); one producer thread owns the ring of operand tiles.
+// Memory traffic. As below.
+// Needs. sm_90a, tensor maps of a, b and c (inner dimension contiguous, 16-byte base and strides, 128-byte swizzle), dynamic shared memory.
+
+#ifndef BF16
+#define BF16 1  // 1: bf16 inputs, 0: f16 inputs
+#endif
+#ifndef OUTPUT_F32
+#define OUTPUT_F32 0  // 1: c is f32, 0: c has the input type
+#endif
+#ifndef TRANSPOSE_A
+#define TRANSPOSE_A 0  // 1: a is stored k x m
+#endif
+#ifndef TRANSPOSE_B
+#define TRANSPOSE_B 0  // 1: b is stored n x k
+#endif
+#ifndef SWAPPED
+#define SWAPPED 0  // 1: computes b^T a^T and stores it turned: the widths of tiles lie along m (OUTPUT_F32 0)
+#endif
+#ifndef STAGES
+#define STAGES 4
+#endif
+#ifndef RASTER
+#define RASTER 8  // rows of tiles per group: consecutive tiles form squares that fit in L2
+#endif
+#ifndef STORE_BUFFERS
+#define STORE_BUFFERS 2  // 128-byte wide parts of C that a warp packs before it asks for their stores
+#endif
+#ifndef PRODUCER_REGISTERS
+#define PRODUCER_REGISTERS 24
+#endif
+#ifndef CONSUMER_REGISTERS
+#define CONSUMER_REGISTERS 240
+#endif
+
+#define CONSUMERS 2  // warpgroups that multiply
+#define STRIP_M 64   // rows of one wgmma
+#define BLOCK_M (CONSUMERS * STRIP_M)
+#define BLOCK_N 256
+// The left operand has the rows of a product, the right one its columns: a and b, or b and a.
+#if SWAPPED
+#define LEFT_ALONG_K TRANSPOSE_B
+#define RIGHT_ALONG_K (!TRANSPOSE_A)
+#else
+#define LEFT_ALONG_K (!TRANSPOSE_A)
+#define RIGHT_ALONG_K TRANSPOSE_B
+#endif
+#if RIGHT_ALONG_K
+#define NARROW 232  // columns of a narrow tile
+#else
+#define NARROW 240  // copies along the columns must start at multiples of 32 bytes: with 232 all is a tenth slower
+#endif
+#define BLOCK_K 64  // the width of the swizzle
+#define BOX 64      // contiguous elements of one swizzled box
+#define MMA_K 16
+#define WARP 32
+#define WARPGROUP 128
+#define WARPS 4  // of a warpgroup
+#define THREADS ((CONSUMERS + 1) * WARPGROUP)
+#define LINE_BYTES 128
+#define ATOM_BYTES 1024  // 8 lines: the swizzle repeats
+#define A_BYTES (BLOCK_M * BLOCK_K * 2)  // of the left tile
+#define B_BYTES (BLOCK_N * BLOCK_K * 2)  // of the right tile
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define BOX_BYTES (BOX * BLOCK_K * 2)
+#define WARP_ROWS 16                          // rows of C in one bulk store
+#define STORE_BYTES (WARP_ROWS * LINE_BYTES)  // one bulk store
+#define STORE_COLUMNS (OUTPUT_F32 ? 32 : 64)  // of a product: 128 bytes of C, or 64 rows of it
+#define CHUNK (OUTPUT_F32 ? 4 : 8)            // elements of C in 16 bytes
+#define PARTS (BLOCK_N / STORE_COLUMNS)       // of a strip
+#define WORDS 16                              // of 32 bits that a thread holds of one part
+#define HOLD (!OUTPUT_F32)                    // a thread has registers for a finished tile beside the sums of the next
+#define TURNS (PARTS / STORE_BUFFERS)         // to empty a tile through the buffers
+#define CUT (NARROW / STORE_COLUMNS)          // the part of a narrow tile that is cut
+#define CUT_COLUMNS (NARROW % STORE_COLUMNS)  // what is left of it
+#define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + CONSUMERS * WARPS * STORE_BUFFERS * STORE_BYTES + 2 * STAGES * 8)
+
+typedef unsigned short T;
+#if OUTPUT_F32
+typedef float Output;
+#else
+typedef unsigned short Output;
+#endif
+struct alignas(64) TensorMap { unsigned long long words[16]; };
+struct Params {
+    unsigned int block_x, block_y, block_z;
+    unsigned int m, n, k;
+    unsigned int a_ld, b_ld, c_ld;
+    unsigned int batch;
+    float alpha, beta;
+    unsigned long long a_offset, b_offset, c_offset;
+    unsigned long long a_stride, b_stride, c_stride;
+};
+// Rows and columns of the product.
+__device__ __forceinline__ unsigned int rows_of(const Params& p) { return SWAPPED ? p.n : p.m; }
+__device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWAPPED ? p.m : p.n; }
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#if BF16
+#define TYPE "bf16"
+#else
+#define TYPE "f16"
+#endif
+#if LEFT_ALONG_K && RIGHT_ALONG_K
+#define MAJOR ", 0, 0"
+#elif LEFT_ALONG_K
+#define MAJOR ", 0, 1"
+#elif RIGHT_ALONG_K
+#define MAJOR ", 1, 0"
+#else
+#define MAJOR ", 1, 1"
+#endif
+
+// The operand lists of one wgmma: half as many sums as it has columns, then two descriptors and the scale.
+#define SUMS_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define SUMS_8(d, i) SUMS_4(d, i), SUMS_4(d, i + 4)
+#define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
+#define SUMS_116(d) SUMS_32(d, 0), SUMS_32(d, 32), SUMS_32(d, 64), SUMS_8(d, 96), SUMS_8(d, 104), SUMS_4(d, 112)
+#define R_96 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+#define R_116 R_96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115"
+#define R_120 R_116 ",%116,%117,%118,%119"
+#define R_128 R_120 ",%120,%121,%122,%123,%124,%125,%126,%127"
+#define WGMMA(columns, registers, inputs, scale)          \
+    "{ .reg .pred p; setp.ne.b32 p, " scale ", 0;\n"      \
+    "wgmma.mma_async.sync.aligned.m64n" TEXT(columns) "k16.f32." TYPE "." TYPE " {" registers "}, " inputs ", p, 1, 1" MAJOR ";\n}"
+__device__ __forceinline__ void wgmma(float (&d)[BLOCK_N / 2], unsigned long long a, unsigned long long b, int scale) {
+    asm volatile(WGMMA(256, R_128, "%128, %129", "%130") : SUMS_116(d), SUMS_4(d, 116), SUMS_8(d, 120) : "l"(a), "l"(b), "r"(scale));
+}
+__device__ __forceinline__ void wgmma_narrow(float (&d)[BLOCK_N / 2], unsigned long long a, unsigned long long b, int scale) {
+#if NARROW == 232
+    asm volatile(WGMMA(232, R_116, "%116, %117", "%118") : SUMS_116(d) : "l"(a), "l"(b), "r"(scale));
+#else
+    asm volatile(WGMMA(240, R_120, "%120, %121", "%122") : SUMS_116(d), SUMS_4(d, 116) : "l"(a), "l"(b), "r"(scale));
+#endif
+}
+
+// A wgmma descriptor of a 128-byte swizzled tile. Eight lines (1024 bytes) are one atom.
+// Along k contiguous: atoms follow each other down the rows. Along rows or columns contiguous: atoms follow each other along k, boxes of 64 along those.
+// The high word is the same for all: the swizzle and the distance of atoms. The low word has the distance of boxes and the address in the block, in units of 16 bytes.
+#define DESCRIPTOR_HIGH (1u << 30 | ATOM_BYTES / 16)
+#define DESCRIPTOR_BOXES ((unsigned int)(BOX_BYTES / 16) << 16)
+__device__ __forceinline__ unsigned long long descriptor(unsigned int low) {
+    return (unsigned long long)DESCRIPTOR_HIGH << 32 | low;
+}
+__device__ __forceinline__ unsigned int descriptor_low(unsigned int address) {  // its upper bits are the block's rank in the cluster
+    return DESCRIPTOR_BOXES | (address & 0x3FFFF) / 16;
+}
+#define STEP_CONTIGUOUS_K (MMA_K * 2)  // bytes from one 16-wide step along k to the next
+#define STEP_CONTIGUOUS_MN (MMA_K * LINE_BYTES)
+#define LEFT_STEP (LEFT_ALONG_K ? STEP_CONTIGUOUS_K : STEP_CONTIGUOUS_MN)
+#define RIGHT_STEP (RIGHT_ALONG_K ? STEP_CONTIGUOUS_K : STEP_CONTIGUOUS_MN)
+
+__device__ __forceinline__ void barrier_init(unsigned int barrier, unsigned int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+__device__ __forceinline__ void barrier_expect(unsigned int barrier, unsigned int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(unsigned int barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void barrier_wait(unsigned int barrier, unsigned int parity) {
+    unsigned int done = 0;
+#ifdef SPIN_LIMIT
+    unsigned int tries = 0;
+#endif
+    while (!done) {
+        asm volatile(
+            "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+            : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+#ifdef SPIN_LIMIT
+        if (++tries > SPIN_LIMIT) asm volatile("trap;");
+#endif
+    }
+}
+__device__ __forceinline__ void load(unsigned int target, const TensorMap& map, unsigned int barrier, unsigned int x, unsigned int y, unsigned int z) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+        ::"r"(target), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z) : "memory");
+}
+__device__ __forceinline__ bool elect() {  // true in one lane of the warp; the compiler knows that it is one
+    unsigned int chosen;
+    asm volatile("{ .reg .pred p; elect.sync _|p, 0xFFFFFFFF; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
+    return chosen;
+}
+
+__device__ __forceinline__ unsigned int pack(float low, float high) {
+    unsigned int pair;
+#if BF16
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#endif
+    return pair;
+}
+__device__ __forceinline__ float widen(Output value) {
+#if OUTPUT_F32
+    return value;
+#elif BF16
+    return __uint_as_float((unsigned int)value << 16);
+#else
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value));
+    return wide;
+#endif
+}
+
+// How many of a row's tiles can be narrow.
+__device__ __forceinline__ unsigned int narrow_among(unsigned int tiles, unsigned int columns) {
+    return min(tiles, (tiles * BLOCK_N - columns) / (BLOCK_N - NARROW));
+}
+// Rounds that the tiles need, divided quickly: one more would be slower, not wrong.
+__device__ __forceinline__ unsigned int rounds_of(unsigned int tiles, unsigned int blocks) {
+    const unsigned int rounds = __fdividef(tiles + blocks - 0.5f, blocks);
+    return rounds * blocks < tiles ? rounds + 1 : rounds;
+}
+// The tiles of C: of the rows of tiles, `longer` have one column of tiles more than the others. The rounds stay as many as with wide tiles alone.
+struct Plan {
+    unsigned int tiles_m, shorter, longer;  // rows of tiles: in one matrix, in all of either kind
+    unsigned int columns;                   // of tiles in a shorter row
+    unsigned int narrow, longer_narrow;     // narrow ones among them, and in a longer row
+    __device__ __forceinline__ unsigned int wide_shorter() const { return shorter * (columns - narrow); }
+    __device__ __forceinline__ unsigned int wide_longer() const { return longer * (columns + 1 - longer_narrow); }
+    __device__ __forceinline__ unsigned int wide() const { return wide_shorter() + wide_longer(); }
+    __device__ __forceinline__ unsigned int tiles() const { return wide() + shorter * narrow + longer * longer_narrow; }
+};
+__device__ __forceinline__ Plan plan_of(const Params& p) {
+    const unsigned int blocks = gridDim.x, columns = columns_of(p);
+    const unsigned int tiles_m = (rows_of(p) + BLOCK_M - 1) / BLOCK_M, rows = tiles_m * p.batch;
+    const unsigned int at_least = (columns + BLOCK_N - 1) / BLOCK_N, at_most = (columns + NARROW - 1) / NARROW;
+    const unsigned int tiles = rows * at_least;
+    const unsigned int spare = rounds_of(tiles, blocks) * blocks - tiles;  // turns without a tile
+    unsigned int more = 0, longer = spare;
+    if (spare >= rows) more = spare / rows, longer = spare - more * rows;
+    if (at_least + more >= at_most) more = at_most - at_least, longer = 0;
+    const unsigned int across = at_least + more;
+    return Plan{tiles_m, rows - longer, longer, across, narrow_among(across, columns), narrow_among(across + 1, columns)};
+}
+
+struct Tile { unsigned int row, column, width, batch; };  // of the product: first row and column, columns
+
+// Tiles of one width and kind of row go down RASTER rows, then one column to the right. The branches save divisions, which are long, where they are not needed.
+__device__ __forceinline__ Tile tile_at(unsigned int index, const Params& p) {
+    const Plan plan = plan_of(p);
+    unsigned int first_row = 0, rows = plan.shorter, first_column = 0, columns = plan.columns - plan.narrow, width = BLOCK_N;
+    if (index >= plan.wide_shorter()) {
+        index -= plan.wide_shorter();
+        first_row = plan.shorter, rows = plan.longer, columns = plan.columns + 1 - plan.longer_narrow;
+        if (index >= plan.wide_longer()) {
+            index -= plan.wide_longer();
+            first_column = columns * BLOCK_N, columns = plan.longer_narrow, width = NARROW;
+            if (index >= plan.longer * columns) {
+                index -= plan.longer * columns;
+                first_row = 0, rows = plan.shorter, first_column = (plan.columns - plan.narrow) * BLOCK_N, columns = plan.narrow;
+            }
+        }
+    }
+    const unsigned int per_group = RASTER * columns;
+    const unsigned int group = index < per_group ? 0 : index / per_group;
+    const unsigned int in_group = index - group * per_group;
+    const unsigned int height = min((unsigned int)RASTER, rows - group * RASTER);
+    const unsigned int column = height == RASTER ? in_group / RASTER : in_group / height;
+    const unsigned int row = first_row + group * RASTER + in_group - column * height;
+    const unsigned int batch = row < plan.tiles_m ? 0 : row / plan.tiles_m;
+    return Tile{(row - batch * plan.tiles_m) * BLOCK_M, first_column + column * width, width, batch};
+}
+
+// The first tile of a block: without most of the plan, whose instructions nobody has fetched yet, where it is a wide one of the first rows.
+__device__ __forceinline__ Tile first_tile(const Params& p) {
+    const unsigned int blocks = gridDim.x, columns = columns_of(p), index = blockIdx.x;
+    const unsigned int rows = (rows_of(p) + BLOCK_M - 1) / BLOCK_M, across = (columns + BLOCK_N - 1) / BLOCK_N, tiles = rows * across;
+    const unsigned int longer = rounds_of(tiles, blocks) * blocks - tiles;
+    const unsigned int wide = across - narrow_among(across, columns);
+    if (p.batch == 1 && rows >= longer + RASTER && index < RASTER * wide) return Tile{index % RASTER * BLOCK_M, index / RASTER * BLOCK_N, BLOCK_N, 0};
+    return tile_at(index, p);
+}
+
+// One part of a strip in the words of c, without and with beta times c. Where c is f32 a word is one sum, else two neighbours in a row of the product.
+__device__ __forceinline__ void finish(const float (&sums)[BLOCK_N / 2], int part, unsigned int (&words)[WORDS], float alpha) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+#if OUTPUT_F32
+        words[i] = __float_as_uint(alpha * sums[part * WORDS + i]);
+#else
+        words[i] = pack(alpha * sums[(part * WORDS + i) * 2], alpha * sums[(part * WORDS + i) * 2 + 1]);
+#endif
+    }
+}
+// An element of the product in c, and how far it is to the next one in its column and in its row.
+__device__ __forceinline__ size_t place_of(unsigned int y, unsigned int x, const Params& p) { return SWAPPED ? (size_t)x * p.c_ld + y : (size_t)y * p.c_ld + x; }
+__device__ __forceinline__ size_t down_of(const Params& p) { return SWAPPED ? 1 : p.c_ld; }
+__device__ __forceinline__ size_t right_of(const Params& p) { return SWAPPED ? p.c_ld : 1; }
+__device__ __forceinline__ void finish_onto(const float (&sums)[BLOCK_N / 2], int part, unsigned int (&words)[WORDS], const Output* c, const Params& p, unsigned int row, unsigned int column, unsigned int end, unsigned int lane) {
+    asm volatile("" : "+r"(lane));  // all is computed here: registers are full
+    const unsigned int y = row + lane / 4, x = column + lane % 4 * 2;
+    const Output* old = c + place_of(y, x, p);
+#pragma unroll
+    for (int i = 0; i < STORE_COLUMNS / 4; i++) {
+        const unsigned int down = i % 2 * 8, right = x + i / 2 * 8;
+        const Output* at = old + down * down_of(p);
+        float low = p.alpha * sums[part * (STORE_COLUMNS / 2) + i * 2], high = p.alpha * sums[part * (STORE_COLUMNS / 2) + i * 2 + 1];
+        if (y + down < rows_of(p) && right < end) low += p.beta * widen(at[0]);
+        if (y + down < rows_of(p) && right + 1 < end) high += p.beta * widen(at[right_of(p)]);
+#if OUTPUT_F32
+        words[i * 2] = __float_as_uint(low);
+        words[i * 2 + 1] = __float_as_uint(high);
+#else
+        words[i] = pack(low, high);
+#endif
+        if (i % 2 == 1) old += 8 * right_of(p);
+        asm volatile("" : "+l"(old) :: "memory");  // a few loads at a time: registers are full
+    }
+}
+
+// Writes one part to shared memory, in lines of 128 bytes, swizzled: the 16 rows of a warp, or (SWAPPED) its 32 bytes of each column.
+__device__ __forceinline__ void place(unsigned int target, const unsigned int (&words)[WORDS], unsigned int warp, unsigned int lane) {
+#if OUTPUT_F32
+#pragma unroll
+    for (int j = 0; j < STORE_COLUMNS / 8; j++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const unsigned int line = lane / 4 + half * 8;
+            const unsigned int chunk = (2 * j + lane % 4 / 2) ^ (line % 8);
+            const int i = j * 4 + half * 2;
+            asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(target + line * LINE_BYTES + chunk * 16 + lane % 2 * 8), "r"(words[i]), "r"(words[i + 1]) : "memory");
+        }
+#elif SWAPPED
+#pragma unroll
+    for (int j = 0; j < STORE_COLUMNS / 16; j++) {
+        const unsigned int line = j * 16 + lane / 16 * 8 + lane % 8;
+        const unsigned int chunk = (2 * warp + lane / 8 % 2) ^ (lane % 8);
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(target + line * LINE_BYTES + chunk * 16),
+                     "r"(words[j * 4]), "r"(words[j * 4 + 1]), "r"(words[j * 4 + 2]), "r"(words[j * 4 + 3]) : "memory");
+    }
+#else
+#pragma unroll
+    for (int j = 0; j < STORE_COLUMNS / 16; j++) {
+        const unsigned int line = lane % WARP_ROWS;
+        const unsigned int chunk = (2 * j) ^ (lane / 16) ^ (line % 8);
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(target + line * LINE_BYTES + chunk * 16),
+                     "r"(words[j * 4]), "r"(words[j * 4 + 1]), "r"(words[j * 4 + 2]), "r"(words[j * 4 + 3]) : "memory");
+    }
+#endif
+}
+
+// Writes one part straight to c: where c's rows do not end on 16 bytes, which a bulk store would fill.
+__device__ __forceinline__ void scatter(Output* c, const unsigned int (&words)[WORDS], const Params& p, unsigned int row, unsigned int column, unsigned int end, unsigned int lane) {
+    asm volatile("" : "+r"(lane));  // all is computed here: registers are full
+    const unsigned int y = row + lane / 4, x = column + lane % 4 * 2;
+    Output* to = c + place_of(y, x, p);
+#pragma unroll
+    for (int i = 0; i < STORE_COLUMNS / 4; i++) {
+        const unsigned int down = i % 2 * 8, right = x + i / 2 * 8;
+#if OUTPUT_F32
+        const Output low = __uint_as_float(words[i * 2]), high = __uint_as_float(words[i * 2 + 1]);
+#else
+        const Output low = words[i], high = words[i] >> 16;
+#endif
+        Output* at = to + down * down_of(p);
+        if (y + down < rows_of(p) && right < end) at[0] = low;
+        if (y + down < rows_of(p) && right + 1 < end) at[right_of(p)] = high;
+        if (i % 2 == 1) to += 8 * right_of(p);
+    }
+}
+
+// Copies lines of a buffer to c, 16 bytes at a time: what a narrow tile has of its last part. `chunks` of each line, which are of row `y` and on of c, from column `x`.
+__device__ __forceinline__ void store_cut(Output* c, unsigned int buffer, const Params& p, unsigned int y, unsigned int x, unsigned int lines, unsigned int chunks, unsigned int lane) {
+    asm volatile("" : "+r"(lane));  // all is computed here: registers are full
+#pragma unroll
+    for (unsigned int first = 0; first < lines * chunks; first += WARP) {
+        const unsigned int i = first + lane, line = i / chunks, chunk = i % chunks;
+        if (i < lines * chunks && y + line < p.m && x + chunk * CHUNK < p.n) {
+            unsigned int w[4];
+            asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(buffer + line * LINE_BYTES + (chunk ^ line % 8) * 16) : "memory");
+            asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(c + (size_t)(y + line) * p.c_ld + x + chunk * CHUNK), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+        }
+    }
+}
+
+// Asks for the operand tiles of one step. A narrow tile gets the columns beside it too: copies have one size.
+__device__ __forceinline__ void load_stage(unsigned int base, unsigned int full, unsigned int stage, const Tile& tile, unsigned int k, const TensorMap& left_map, const TensorMap& right_map) {
+    const unsigned int left = base + stage * STAGE_BYTES, right = left + A_BYTES, barrier = full + stage * 8;
+    barrier_expect(barrier, STAGE_BYTES);
+    if (LEFT_ALONG_K) {
+        load(left, left_map, barrier, k, tile.row, tile.batch);
+    } else {
+#pragma unroll
+        for (unsigned int box = 0; box < BLOCK_M / BOX; box++) load(left + box * BOX_BYTES, left_map, barrier, tile.row + box * BOX, k, tile.batch);
+    }
+    if (RIGHT_ALONG_K) {
+        load(right, right_map, barrier, k, tile.column, tile.batch);
+    } else {
+#pragma unroll
+        for (unsigned int box = 0; box < BLOCK_N / BOX; box++) load(right + box * BOX_BYTES, right_map, barrier, tile.column + box * BOX, k, tile.batch);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __restrict__ c, const Params p,
+                   const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map, const __grid_constant__ TensorMap c_map) {
+    extern __shared__ unsigned char shared[];  // [STAGES][left | right], [CONSUMERS][STORE_BUFFERS][WARPS] or [CONSUMERS][WARPS][STORE_BUFFERS] of [STORE_BYTES], full[STAGES], empty[STAGES]
+    const unsigned int base = ((unsigned int)__cvta_generic_to_shared(shared) + ATOM_BYTES - 1) / ATOM_BYTES * ATOM_BYTES;
+    const unsigned int stores = base + STAGES * STAGE_BYTES;
+    const unsigned int full = stores + CONSUMERS * WARPS * STORE_BUFFERS * STORE_BYTES;
+    const unsigned int empty = full + STAGES * 8;
+    const unsigned int warpgroup = __shfl_sync(0xFFFFFFFF, threadIdx.x / WARPGROUP, 0);
+    const unsigned int warp_of_block = __shfl_sync(0xFFFFFFFF, threadIdx.x / WARP, 0);
+    const unsigned int steps = (p.k + BLOCK_K - 1) / BLOCK_K;
+    const TensorMap& left_map = SWAPPED ? b_map : a_map;
+    const TensorMap& right_map = SWAPPED ? a_map : b_map;
+
+    if (threadIdx.x == WARP) asm volatile("prefetch.tensormap [%0];\nprefetch.tensormap [%1];\nprefetch.tensormap [%2];" ::"l"(&a_map), "l"(&b_map), "l"(&c_map) : "memory");
+    if (threadIdx.x == 0) {
+        for (unsigned int stage = 0; stage < STAGES; stage++) {
+            barrier_init(full + stage * 8, 1);
+            barrier_init(empty + stage * 8, CONSUMERS);
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        const Tile tile = first_tile(p);  // there is one for every block
+        for (unsigned int stage = 0; stage < STAGES && stage < steps; stage++) load_stage(base, full, stage, tile, stage * BLOCK_K, left_map, right_map);
+    }
+    __syncwarp();
+
+    if (warpgroup == 0) {
+        asm volatile("bar.arrive 0, %0;" ::"n"(THREADS) : "memory");  // the barriers are initialised
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 " TEXT(PRODUCER_REGISTERS) ";");
+        if (warp_of_block == 0 && elect()) {
+            unsigned int step = min((unsigned int)STAGES, steps);  // the first steps have been asked for
+            unsigned int stage = step % STAGES, parity = step == STAGES ? 0 : 1;
+            const unsigned int tiles = plan_of(p).tiles();
+            for (unsigned int index = blockIdx.x; index < tiles; index += gridDim.x) {
+                const Tile tile = tile_at(index, p);
+                for (; step < steps; step++) {
+                    barrier_wait(empty + stage * 8, parity);  // every consumer has read this stage
+                    load_stage(base, full, stage, tile, step * BLOCK_K, left_map, right_map);
+                    if (++stage == STAGES) { stage = 0; parity ^= 1; }
+                }
+                step = 0;
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 " TEXT(CONSUMER_REGISTERS) ";");
+        asm volatile("bar.sync 0, %0;" ::"n"(THREADS) : "memory");  // the barriers are initialised
+        const unsigned int consumer = warpgroup - 1;
+        const unsigned int thread = threadIdx.x % WARPGROUP;
+        const unsigned int warp = thread / WARP;
+        const unsigned int lane = thread % WARP;
+        // Where the warp's stores come from: the first buffer, and the distance to the next. Where the product is turned, a warpgroup fills a buffer together.
+        const unsigned int store = stores + (SWAPPED ? consumer * STORE_BUFFERS * WARPS + warp : (consumer * WARPS + warp) * STORE_BUFFERS) * STORE_BYTES;
+        const unsigned int next_store = (SWAPPED ? WARPS : 1) * STORE_BYTES;
+        unsigned int stage = 0, parity = 0;
+        float sums[BLOCK_N / 2];  // columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
+#if HOLD
+        unsigned int held[PARTS][WORDS];  // the previous tile, in c's type
+        bool pending = false;             // it has not left yet
+#endif
+        Tile last = {};  // the tile that was finished last
+#pragma unroll
+        for (int i = 0; i < BLOCK_N / 2; i++) sums[i] = 0;
+
+        const unsigned int left_first = descriptor_low(base + consumer * STRIP_M * LINE_BYTES);  // a strip is 64 lines either way
+        const unsigned int right_first = descriptor_low(base + A_BYTES);
+        unsigned int left = left_first, right = right_first;
+        auto advance = [&]() {
+            stage++;
+            left += STAGE_BYTES / 16;
+            right += STAGE_BYTES / 16;
+            if (stage == STAGES) { stage = 0; parity ^= 1; left = left_first; right = right_first; }
+        };
+        auto start = [&](unsigned int step, bool narrow) {  // the products of one step, left running
+            if (narrow) {
+                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma_narrow(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
+                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            } else {
+                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
+                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            }
+        };
+        // After the products of a step have started: wait for the next operands, then for the products of the step before. Its stage is free again.
+        auto follow = [&](unsigned int step, bool next) {
+            const unsigned int before = stage == 0 ? STAGES - 1 : stage - 1;
+            advance();
+            if (next) barrier_wait(full + stage * 8, parity);  // the next operand tiles have landed
+            if (step > 0) {
+                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+                if (thread == 0) barrier_arrive(empty + before * 8);
+            }
+        };
+        auto row_of = [&]() { return last.row + consumer * STRIP_M + warp * WARP_ROWS; };
+        auto column_of = [&](int part) { return last.column + part * STORE_COLUMNS; };
+        auto sync_writers = [&]() {  // of a buffer
+            if (SWAPPED) asm volatile("bar.sync %0, %1;" ::"r"(2 + consumer), "n"(WARPGROUP) : "memory");
+            else __syncwarp();
+        };
+        auto await_buffers = [&]() {
+            if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+            sync_writers();  // the stores that last used the buffers have read them
+        };
+        auto fill = [&](const unsigned int (&words)[WORDS], unsigned int buffer) { place(SWAPPED ? buffer - warp * STORE_BYTES : buffer, words, warp, lane); };
+        // Stores parts from buffers that follow each other.
+        auto send = [&](int from, int to, unsigned int buffer, unsigned int distance) {
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            sync_writers();  // the lines of every buffer have been written
+#pragma unroll
+            for (int part = from; part < to; part++, buffer += distance) {
+                const unsigned int y = SWAPPED ? column_of(part) + warp * WARP_ROWS : row_of();
+                const unsigned int x = SWAPPED ? last.row + consumer * STRIP_M : column_of(part);
+                const unsigned int lines = SWAPPED && part == CUT ? min(max((int)(CUT_COLUMNS - warp * WARP_ROWS), 0), WARP_ROWS) : WARP_ROWS;  // of a narrow tile
+                const bool whole = part < CUT || last.width == BLOCK_N || SWAPPED && part == CUT && lines == WARP_ROWS;
+                if (whole) {
+                    if (lane == 0)
+                        asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
+                                     ::"l"(&c_map), "r"(buffer), "r"(x), "r"(y), "r"(last.batch) : "memory");
+                } else if (part == CUT && lines > 0) {
+                    store_cut(c + p.c_offset + last.batch * p.c_stride, buffer, p, y, x, SWAPPED ? CUT_COLUMNS % WARP_ROWS : WARP_ROWS, SWAPPED ? LINE_BYTES / 16 : CUT_COLUMNS / CHUNK, lane);
+                }
+            }
+            if (lane == 0) asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        };
+
+        const Plan plan = plan_of(p);
+        const unsigned int tiles = plan.tiles(), wide = plan.wide();
+        if (steps > 0) barrier_wait(full, 0);  // the first operand tiles have landed
+        for (unsigned int index = blockIdx.x; index < tiles; index += gridDim.x) {
+            unsigned int step = 0;
+            const bool narrow = index >= wide;
+            const bool more = index + gridDim.x < tiles;
+#if HOLD
+            if (pending) {  // the previous tile leaves behind the first products of this one
+#pragma unroll
+                for (int turn = 0; turn < TURNS; turn++) {
+                    start(step, narrow);
+                    await_buffers();
+#pragma unroll
+                    for (int i = 0; i < STORE_BUFFERS; i++) fill(held[turn * STORE_BUFFERS + i], store + i * next_store);
+                    send(turn * STORE_BUFFERS, (turn + 1) * STORE_BUFFERS, store, next_store);
+                    follow(step, step + 1 < steps || more);
+                    step++;
+                }
+            }
+#endif
+            for (; step < steps; step++) {
+                start(step, narrow);
+                if (step + 1 == steps) {
+                    last = tile_at(index, p);
+                    asm volatile("" : "+r"(last.row), "+r"(last.column), "+r"(last.width), "+r"(last.batch));  // here, while products run
+                }
+                follow(step, step + 1 < steps || more);
+            }
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            if (thread == 0 && steps > 0) barrier_arrive(empty + (stage == 0 ? STAGES - 1 : stage - 1) * 8);
+            const bool edge = (SWAPPED ? last.row + BLOCK_M : last.column + BLOCK_N) > p.n && p.n % CHUNK != 0;  // a bulk store would fill the last 16 bytes of a row of c
+#if HOLD
+            if (__builtin_expect(p.beta == 0 && !edge && (!more || steps > TURNS), 1)) {
+                if (__builtin_expect(p.alpha == 1, 1)) {
+#pragma unroll
+                    for (int part = 0; part < PARTS; part++) finish(sums, part, held[part], 1);
+                } else {
+#pragma unroll
+                    for (int part = 0; part < PARTS; part++) finish(sums, part, held[part], p.alpha);
+                }
+                pending = more;
+                if (!more) {  // the last tile leaves at once: through the buffers, then through the ring
+                    await_buffers();
+                    unsigned int id;
+                    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));  // once more: registers are full
+                    const unsigned int ring = base + (SWAPPED ? consumer * PARTS * WARPS + warp : (id / WARP - WARPS) * PARTS) * STORE_BYTES;
+#pragma unroll
+                    for (int part = 0; part < PARTS; part++) {
+                        if (part == STORE_BUFFERS) asm volatile("bar.sync 1, %0;" ::"n"(CONSUMERS * WARPGROUP) : "memory");  // all products are done: the ring is free
+                        const unsigned int buffer = (part < STORE_BUFFERS ? store : ring) + part * next_store;
+                        fill(held[part], buffer);
+                        send(part, part + 1, buffer, 0);
+                    }
+                }
+                continue;
+            }
+            pending = false;
+#endif
+            // The other ways: f32, beta, a ragged edge, too few steps.
+            const unsigned int end = min(columns_of(p), last.column + last.width);
+            Output* to = c + p.c_offset + last.batch * p.c_stride;
+#pragma unroll
+            for (int turn = 0; turn < TURNS; turn++) {
+                await_buffers();
+#pragma unroll
+                for (int i = 0; i < STORE_BUFFERS; i++) {
+                    const int part = turn * STORE_BUFFERS + i;
+                    unsigned int words[WORDS];
+                    if (p.beta == 0) finish(sums, part, words, p.alpha);
+                    else finish_onto(sums, part, words, to, p, row_of(), column_of(part), end, lane);
+                    if (edge) scatter(to, words, p, row_of(), column_of(part), end, lane);
+                    else fill(words, store + i * next_store);
+                }
+                if (!edge) send(turn * STORE_BUFFERS, (turn + 1) * STORE_BUFFERS, store, next_store);
+            }
+        }
+        if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    }
+}
