@@ -91,8 +91,10 @@ impl<B: Backend> Session<B> {
     pub(crate) async fn look(&self, contenders: &[&Prepared<B>]) -> Result<Vec<f64>> {
         const ROUNDS: usize = 4;
         let rings = self.rings(contenders, false).await?;
-        let rounds = self.rounds(contenders, &rings, 0, ROUNDS).await?;
-        let least = |index: usize| rounds.iter().map(|round| round[index]).fold(f64::INFINITY, f64::min);
+        // Behind those in which some buffers are met for the first time.
+        let first = rings.iter().map(Vec::len).max().unwrap_or(0).div_ceil(contenders.len().max(1));
+        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS).await?;
+        let least = |index: usize| rounds.iter().skip(first).map(|round| round[index]).fold(f64::INFINITY, f64::min);
         Ok((0..contenders.len()).map(least).collect())
     }
 
