@@ -498,3 +498,25 @@ pub fn shipped_programs() -> Vec<Program> {
 pub(crate) fn words(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
+
+/// A CUDA device of the size of an H200, for tests of what is selected on one.
+#[cfg(test)]
+pub(crate) fn test_device(capability: (u32, u32)) -> Device {
+    use crate::backend::Limits;
+    let limits = Limits {
+        threads_per_block: 1024,
+        block: [1024, 1024, 64],
+        grid: [i32::MAX as u32, 65_535, 65_535],
+        shared_static: 48 << 10,
+        shared_dynamic: if capability >= (9, 0) { 227 << 10 } else { 96 << 10 },
+        buffer: 1 << 37,
+        binding: 1 << 37,
+        binding_alignment: 256,
+        bindings: 64,
+    };
+    Device {
+        compute_capability: Some(capability),
+        multiprocessors: Some(132),
+        ..Device::new("cuda", "a device", limits)
+    }
+}

@@ -105,6 +105,7 @@ pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Layout;
 
     #[cfg(feature = "sim")]
     #[test]
@@ -120,6 +121,31 @@ mod tests {
             let rung = select(&device, &Problem::new(Element::F32, dims)).expect("there is always one");
             assert!(rung.static_shared(Language::Wgsl, 4) <= SHARED.into(), "{}", rung.id());
             assert!(rung.tuned(Language::Wgsl, 4).passes[0].block.iter().product::<u32>() <= 256, "{}", rung.id());
+        }
+    }
+
+    #[test]
+    fn shapes_of_every_kind_get_the_rung_that_was_measured_fastest() {
+        let device = crate::op::test_device((9, 0));
+        let transposed = |problem: Problem| problem.with_layout(0, Layout { transposed: true, ..Layout::default() });
+        let of = |dims: [u64; 3]| Problem::new(Element::F32, dims);
+        for (problem, expected) in [
+            (of([4096, 4096, 4096]), "tma_specialised"),
+            (transposed(of([8192, 8192, 8192])), "tma_specialised"),
+            (of([1024, 1024, 1024]), "slice_k@64x128"),
+            (of([512, 512, 8192]), "split_workspace@16"),
+            (of([8192, 1, 8192]), "gemv@1"),
+            (of([16, 8192, 8192]), "gemv@4"),
+            (of([8192, 8192, 4]), "outer"),
+            (of([100, 200, 300]), "tiled@16"),
+        ] {
+            assert_eq!(select(&device, &problem).map(Rung::id).as_deref(), Some(expected), "{problem:?}");
+        }
+        // An older device gets what it can run, and one in between too.
+        for capability in [(7, 0), (8, 6)] {
+            let rung =
+                select(&crate::op::test_device(capability), &of([2048, 2048, 2048])).expect("there is always one");
+            assert!(rung.cuda_needs.arch.runs_on(capability), "{}", rung.id());
         }
     }
 

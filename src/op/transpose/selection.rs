@@ -125,6 +125,16 @@ mod tests {
     use crate::element::Element;
 
     #[test]
+    fn small_matrices_get_short_kernels_and_large_ones_long_runs() {
+        let device = crate::op::test_device((9, 0));
+        let of = |dims: [u64; 2]| select(&device, &Problem::new(Element::F32, dims)).map(Rung::id).unwrap_or_default();
+        assert_eq!(of([256, 256]), "tiled_padded@16");
+        assert_eq!(of([8192, 8192]), "any_width@kept");
+        assert_eq!(of([8191, 8193]), "sheared@wide");
+        assert!(of([10_000_000, 3]).starts_with("skinny"));
+    }
+
+    #[test]
     fn every_word_is_a_rung() {
         let estimated = estimates(&Problem::new(Element::F32, [64, 64]), 132);
         assert!(estimated.len() > super::super::costs::TILED.len(), "each has a tile");
