@@ -44,7 +44,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         capped("128", 2, "Two blocks: room for all values."),
         capped("64", 4, "Four blocks: some values are spilled to local memory."),
         capped("40", 6, "Six blocks: more than half are spilled."),
-        capped("32", 8, "All places of a multiprocessor are taken, and three quarters of the values are spilled."),
+        capped("32", 8, "All places of a multiprocessor are taken, and nearly all values are spilled."),
     ]
 });
 
