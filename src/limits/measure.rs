@@ -203,8 +203,9 @@ impl Best {
         let (less, more) = (short.time(Kind::Latency), self.time(Kind::Latency));
         let each = |seconds: f64| seconds / hops as f64;
         Ceiling {
-            value: each(more.value - less.value),
-            low: each(more.low - less.high),
+            value: each(more.value - less.value).max(0.0),
+            // The medians' intervals may overlap where a clock is coarse.
+            low: each(more.low - less.high).max(0.0),
             high: each(more.high - less.low),
             bytes: Some(bytes),
             ..more

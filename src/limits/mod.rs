@@ -81,8 +81,9 @@ impl Ceilings {
 
     /// The bandwidth of the largest copy, in bytes per second: that of device memory.
     pub fn memory(&self) -> Option<f64> {
-        let copies = self.ceilings.iter().filter(|c| c.kind == Kind::Copy);
-        copies.max_by_key(|c| c.bytes).map(|c| c.value)
+        let copies = || self.ceilings.iter().filter(|c| c.kind == Kind::Copy);
+        let largest = copies().filter_map(|c| c.bytes).max();
+        copies().filter(|c| c.bytes == largest).map(|c| c.value).reduce(f64::max)
     }
 }
 

@@ -61,9 +61,6 @@ fn line(ceiling: &Ceiling, device: &str) -> Vec<String> {
         Kind::Launch => (1e-6, "us"),
     };
     let what = match ceiling.kind {
-        Kind::Copy if ceiling.rung.ends_with("/buffer_copy") => {
-            format!("copy by the driver, {}", bytes(ceiling.bytes.unwrap_or(0)))
-        }
         Kind::Copy => format!("copy, {} in both buffers", bytes(ceiling.bytes.unwrap_or(0))),
         Kind::Shared => "shared memory, read".into(),
         Kind::Read => format!("reads of {}, all threads", bytes(ceiling.bytes.unwrap_or(0))),

@@ -117,7 +117,7 @@ mod tests {
             software_adapter: false,
             clock: "device".into(),
             commit: None,
-            ceilings: vec![ceiling(1 << 20, 9e12), ceiling(1 << 30, 4e12)],
+            ceilings: vec![ceiling(1 << 20, 9e12), ceiling(1 << 30, 4e12), ceiling(1 << 30, 3e12)],
         }
     }
 
@@ -128,6 +128,7 @@ mod tests {
         assert!(path.ends_with("limits-cuda-it-s-a-gpu-0.json"), "{path:?}");
         let back = named(folder.path(), "cuda", "It's a GPU/0").expect("readable");
         assert_eq!(back, Some(ceilings()));
+        // The best of the largest copies, whatever their order.
         assert_eq!(ceilings().memory(), Some(4e12));
         std::fs::write(&path, "{\"schema\": \"gpu").expect("written");
         assert!(named(folder.path(), "cuda", "It's a GPU/0").is_err());
