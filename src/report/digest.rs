@@ -2,8 +2,9 @@
 //! left out in one line. A screen is 100 columns by 50 lines.
 
 use super::charts::series;
+use super::columns::{Columns, bar};
 use super::story::{is_arithmetic, rate, told};
-use super::table::{clock, columns_of, described, note, significant, wrapped};
+use super::table::{clock, described, note, significant, wrapped};
 use super::{Page, Row};
 use crate::words::{self, Said};
 
@@ -54,10 +55,10 @@ fn one(rows: &[Row], page: &Page) -> String {
     let kept: Vec<&Line<'_>> = lines.iter().zip(&shown).filter(|(_, shown)| **shown).map(|(line, _)| line).collect();
     let language = page.background.language;
     if timed {
-        text += &laid_out(&times(&kept, &backends, &mut notes), width);
+        text += &times(&kept, &backends, &mut notes).text(width);
     } else {
         text += &format!("{}\n", words::NO_TIME.text(language));
-        text += &laid_out(&counters(&kept, &mut notes), width);
+        text += &counters(&kept, &mut notes).text(width);
         text += &wrapped(&format!("{}\n", words::COUNTERS_READ.text(language)), Some(width));
     }
     for (index, note) in notes.iter().enumerate() {
@@ -217,12 +218,6 @@ fn bytes(count: u64) -> String {
     found.map_or(format!("{count} B"), |(size, unit)| format!("{:.1} {unit}", count as f64 / size as f64))
 }
 
-/// A table in columns: the head, and how much each is needed (the least are dropped first).
-struct Columns {
-    heads: Vec<(String, u8)>,
-    lines: Vec<Vec<String>>,
-}
-
 /// Times, the backends side by side.
 fn times(lines: &[&Line<'_>], backends: &[(String, String)], notes: &mut Vec<String>) -> Columns {
     let rows = || lines.iter().flat_map(|line| line.cells.iter().flatten());
@@ -273,12 +268,6 @@ fn times(lines: &[&Line<'_>], backends: &[(String, String)], notes: &mut Vec<Str
     Columns { heads, lines: table }
 }
 
-/// A share as a bar of text.
-fn bar(share: Option<f64>, columns: usize) -> String {
-    let filled = (share.unwrap_or(0.0).clamp(0.0, 1.0) * columns as f64).round() as usize;
-    format!(" {}{}", "#".repeat(filled), ".".repeat(columns - filled))
-}
-
 /// What the simulator counted.
 fn counters(lines: &[&Line<'_>], notes: &mut Vec<String>) -> Columns {
     let heads = [("rung", 9), ("ld", 9), ("st", 9), ("used", 8), ("turns ld", 7), ("turns st", 7)];
@@ -315,33 +304,6 @@ fn counters(lines: &[&Line<'_>], notes: &mut Vec<String>) -> Columns {
         table.push(cells);
     }
     Columns { heads, lines: table }
-}
-
-/// The columns as text, those that are needed least left out until the rest fits.
-fn laid_out(table: &Columns, width: usize) -> String {
-    const GAP: usize = 2;
-    let widths: Vec<usize> = (0..table.heads.len())
-        .map(|i| {
-            table.lines.iter().map(|l| columns_of(&l[i])).chain([columns_of(&table.heads[i].0)]).max().unwrap_or(0)
-        })
-        .collect();
-    let mut kept: Vec<usize> = (0..widths.len()).filter(|i| widths[*i] > 0).collect();
-    while kept.iter().map(|i| widths[*i] + GAP).sum::<usize>() > width + GAP {
-        let Some(least) = kept.iter().map(|i| table.heads[*i].1).min().filter(|need| *need < 9) else { break };
-        kept.retain(|i| table.heads[*i].1 != least);
-    }
-    let line = |cells: &dyn Fn(usize) -> String| {
-        let mut out = String::new();
-        for (place, &i) in kept.iter().enumerate() {
-            let cell = cells(i);
-            let space = " ".repeat(widths[i] - columns_of(&cell).min(widths[i]));
-            out += &if place == 0 { format!("{cell}{space}") } else { format!("{}{space}{cell}", " ".repeat(GAP)) };
-        }
-        format!("{}\n", out.trim_end())
-    };
-    let head = line(&|i| table.heads[i].0.clone());
-    let body: String = table.lines.iter().map(|cells| line(&|i| cells[i].clone())).collect();
-    format!("{head}{body}")
 }
 
 /// The best, the steps that matter, and in one line each those that do not.

@@ -5,6 +5,8 @@ mod axis;
 #[cfg(feature = "report")]
 mod charts;
 #[cfg(feature = "report")]
+mod columns;
+#[cfg(feature = "report")]
 pub mod compare;
 #[cfg(all(feature = "report", feature = "sim"))]
 pub mod counters;
