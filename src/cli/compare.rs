@@ -75,8 +75,11 @@ pub fn compare(arguments: &CompareArguments) -> Result<bool> {
         },
     };
     let all = compare_rows(&before, &after, &options)?;
-    let shown: Vec<Comparison> =
-        all.iter().filter(|c| arguments.all || !matches!(c.change, Change::Same | Change::Untimed)).cloned().collect();
+    let shown: Vec<Comparison> = all
+        .iter()
+        .filter(|c| arguments.all || !matches!(c.change, Change::Same | Change::Untimed | Change::Unclear))
+        .cloned()
+        .collect();
     let unicode = arguments.output.output.is_none() && unicode();
     let format = arguments.output.format.as_deref().unwrap_or("table");
     arguments.output.text(&print(format, &all, &shown, &options, unicode)?)?;

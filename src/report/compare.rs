@@ -51,7 +51,8 @@ pub enum Change {
     New,
     /// Not timed on at least one side.
     Untimed,
-    /// A device that only imitates a GPU, with too few runs to know how much they differ by themselves.
+    /// The interval reaches beyond the threshold both ways; or a device that only imitates a GPU has too few
+    /// runs to know how much they differ by themselves.
     Unclear,
 }
 
@@ -249,7 +250,8 @@ fn one((problem, rung, backend): &Key, a: &[&Row], b: &[&Row], options: &Options
     result.ratio = Some(ratio);
     result.interval = Some((low, high));
     let few = old.len().min(new.len()) < RUNS;
-    result.change = if software && few {
+    let edge = 1.0 + options.threshold;
+    result.change = if software && few || (low < 1.0 / edge && high > edge) {
         Change::Unclear
     } else if ratio > 1.0 + options.threshold && low > 1.0 {
         Change::Slower
@@ -320,12 +322,11 @@ fn summary(all: &[Comparison], options: &Options) -> String {
     let counts: Vec<String> = counts.collect();
     let verdict = if all.iter().any(|c| c.change.is_regression()) { "regression" } else { "no regression" };
     let unclear = all.iter().any(|c| c.change == Change::Unclear);
-    let advice = if unclear {
-        format!(
-            "a software adapter's pace changes from run to run: give {RUNS} or more runs on each side to compare it\n"
-        )
-    } else {
-        String::new()
+    let advice = match unclear {
+        true => format!(
+            "where it cannot tell, runs differ by more than the threshold: give {RUNS} or more on each side, on a quiet machine\n"
+        ),
+        false => String::new(),
     };
     format!("{verdict}: {} (threshold {:.1} %)\n{advice}", counts.join(", "), options.threshold * 100.0)
 }
@@ -383,7 +384,7 @@ mod tests {
     fn a_software_adapter_is_judged_by_its_own_spread() {
         assert_eq!(change(&[run(1.0, true)], &[run(2.0, true)]), Change::Unclear);
         let noisy = |scale: f64| [1.0, 1.1, 0.9, 1.05, 0.95].map(|ms| run(ms * scale, true)).to_vec();
-        assert_eq!(change(&noisy(1.0), &noisy(1.05)), Change::Same);
+        assert_eq!(change(&noisy(1.0), &noisy(1.05)), Change::Unclear);
         let quiet = |scale: f64| [1.0, 1.01, 0.99, 1.005, 0.995].map(|ms| run(ms * scale, true)).to_vec();
         assert_eq!(change(&quiet(1.0), &quiet(1.05)), Change::Slower);
     }
