@@ -121,6 +121,7 @@ const CHINESE: &[(&str, &str, &str)] = &[
     ("matmul", "cooperative_ahead@copied", "沿 k 存放或起点任意的操作数，先复制成可整行读取分块的样子。"),
     ("matmul", "cooperative_tall@turned", "沿 k 存放或起点任意的操作数，先复制成可整行读取分块的样子。"),
     ("matmul", "cooperative_tall@copied", "沿 k 存放或起点任意的操作数，先复制成可整行读取分块的样子。"),
+    ("matmul", "even_shares@swapped", "两个操作数互换位置：计算转置的积，并转置存放。"),
     ("occupancy", "block", "线程块的线程数由变体给出。"),
     ("occupancy", "ballast", "64 个线程的线程块，占用并不需要的共享内存。"),
     ("registers", "free", "编译器需要多少寄存器就用多少。"),
