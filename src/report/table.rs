@@ -289,11 +289,11 @@ pub(super) fn described(rows: &[Row]) -> String {
     let mut seen: Vec<String> = Vec::new();
     for row in rows {
         let software = if row.software_adapter && row.backend != "sim" {
-            ", SOFTWARE ADAPTER: its times say nothing about a GPU"
+            "SOFTWARE ADAPTER: its times say nothing about a GPU\n"
         } else {
             ""
         };
-        let line = format!("{}: {} ({}, {}){software}\n", row.backend, row.device, row.api, row.driver);
+        let line = format!("{}: {} ({}, {})\n{software}", row.backend, row.device, row.api, row.driver);
         if !seen.contains(&line) {
             text.push_str(&line);
             seen.push(line);
