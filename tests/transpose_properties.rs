@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::sync::Arc;
 
+mod kept_runs;
+
 /// One element type per width.
 const WIDTHS: [Element; 5] = [Element::U8, Element::F16, Element::F32, Element::F64, Element::B128];
 /// A binding limit that makes bands of small matrices.
@@ -42,6 +44,7 @@ fn main() {
             }
         }
     }
+    trials.push(Trial::test("docs::hold_the_kept_runs", kept_runs::are_in_the_docs));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
