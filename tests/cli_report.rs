@@ -198,3 +198,52 @@ fn a_kept_run_fits_a_screen_and_says_what_each_step_changed() {
     let (_, all, _) = run(&["report", &kept(), "--shape", "8192x8192", "--all"]);
     assert!(all.contains("tiled_padded@32"), "{all}");
 }
+
+#[test]
+fn compare_is_silent_on_repeats_of_one_build_and_finds_a_slowdown_planted_in_them() {
+    // Ten runs of one build on an H200, ladder rungs at 2048 x 2048: 13 to 71 microseconds each.
+    let folder = tempfile::tempdir().expect("a folder");
+    let run_of =
+        |number: u32| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/h200-repeats/{number}.json"));
+    let text = |number: u32| std::fs::read_to_string(run_of(number)).expect("a kept run");
+    let paths = |numbers: std::ops::RangeInclusive<u32>| -> Vec<String> {
+        numbers.map(|number| run_of(number).display().to_string()).collect()
+    };
+    let before = paths(1..=5).join(",");
+    let compare = |after: &[String]| {
+        let files: Vec<&str> = after.iter().map(String::as_str).collect();
+        run(&[&["compare", "--baseline", &before][..], &files].concat())
+    };
+    let (code, out, _) = compare(&paths(6..=10));
+    assert!(code == 0 && out.starts_with("no regression"), "{out}");
+    for number in 2..=10 {
+        let [first, other] = [1, number].map(|number| run_of(number).display().to_string());
+        let (code, out, _) = run(&["compare", &first, &other]);
+        assert!(code == 0 && out.starts_with("no regression"), "{number}: {out}");
+    }
+    for rung in ["naive", "tiled", "tiled_padded@16", "tiled_padded@32", "coarsened", "ordered"] {
+        let planted: Vec<String> = (6..=10)
+            .map(|number| {
+                let mut document: Value = serde_json::from_str(&text(number)).expect("JSON");
+                let rows = document["rows"].as_array_mut().expect("rows");
+                rows.iter_mut().filter(|row| row["rung"] == rung).for_each(|row| slower(row, 1.05));
+                let path = folder.path().join(format!("{number}.json"));
+                std::fs::write(&path, document.to_string()).expect("written");
+                path.display().to_string()
+            })
+            .collect();
+        let (code, out, _) = compare(&planted);
+        assert!(code == 1 && out.matches("SLOWER").count() == 2 && out.contains(rung), "{rung}: {out}");
+    }
+}
+
+#[test]
+fn the_screen_of_the_readmes_is_printed_from_the_kept_run() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results");
+    let rows = results.join("h200-matmul-f32.json").display().to_string();
+    let arguments = ["report", &rows, "--shape", "4096x4096x4096", "--layout", "NN", "--format", "screen"];
+    let (code, out, err) = run(&arguments);
+    assert_eq!(code, 0, "{err}");
+    let kept = std::fs::read_to_string(results.join("h200-matmul-screen.svg")).expect("the picture");
+    assert!(kept == out, "print it again: gpu-ladder {}", arguments.join(" "));
+}
