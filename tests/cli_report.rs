@@ -212,7 +212,7 @@ fn compare_is_silent_on_repeats_of_one_build_and_finds_a_slowdown_planted_in_the
     let before = paths(1..=5).join(",");
     let compare = |after: &[String]| {
         let files: Vec<&str> = after.iter().map(String::as_str).collect();
-        run(&[&["compare", "--baseline", &before][..], &files].concat())
+        run(&[&["compare", "--baseline", before.as_str()][..], &files].concat())
     };
     let (code, out, _) = compare(&paths(6..=10));
     assert!(code == 0 && out.starts_with("no regression"), "{out}");
