@@ -103,11 +103,14 @@ pub fn parts(op: &dyn Op, device: &Device, problem: &Problem) -> Result<Vec<Band
     })
 }
 
-/// Whether a rung takes a problem on a device, whole or in bands, as far as rows tell.
+/// Whether a rung takes a problem on a device, whole or in bands, as far as rows tell: what a plan of it
+/// asks, so that nothing is selected which a plan then refuses.
 pub fn runs(op: &dyn Op, rung: &Rung, device: &Device, problem: &Problem) -> bool {
     let language = device.language();
-    let fits = |part: &Band| accepts(op, rung, language, &part.problem).is_ok();
-    parts(op, device, problem).is_ok_and(|parts| parts.iter().all(fits)) && fits_device(rung, device, problem)
+    let takes = |problem: &Problem| accepts(op, rung, language, problem).is_ok();
+    takes(problem)
+        && parts(op, device, problem).is_ok_and(|parts| parts.iter().all(|part| takes(&part.problem)))
+        && fits_device(rung, device, problem)
 }
 
 fn fits_device(rung: &Rung, device: &Device, problem: &Problem) -> bool {
