@@ -125,3 +125,22 @@ fn fits_device(rung: &Rung, device: &Device, problem: &Problem) -> bool {
         && rung.static_shared(language, size) <= device.limits.shared_static.into()
         && tuned.cuda_needs.dynamic_shared <= device.limits.shared_dynamic
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Transpose;
+
+    #[test]
+    fn a_rung_of_one_matrix_does_not_run_a_batch_whose_bands_are_single() {
+        let mut device = crate::op::test_device((9, 0));
+        device.limits.binding = 16 << 10;
+        let problem = Problem::new(Element::F32, [64, 100]).with_batch(2);
+        let bands = parts(&Transpose, &device, &problem).expect("it can be cut");
+        assert!(bands.len() > 1 && bands.iter().all(|band| band.problem.batch == 1));
+        let naive = &Transpose.ladder()[0];
+        assert!(!runs(&Transpose, naive, &device, &problem));
+        // A plan of it would be refused for the same reason.
+        assert!(accepts(&Transpose, naive, Language::Cuda, &problem).is_err());
+    }
+}
