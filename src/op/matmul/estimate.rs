@@ -1,5 +1,5 @@
 //! How long the f32 rungs of CUDA take, estimated: a sum of terms whose weights were fitted to times of
-//! several hundred random products ([`costs`](super::costs)).
+//! many random products ([`costs`](super::costs)).
 //!
 //! An estimate is only there to be compared with others. Where it is far from what it was fitted to, it
 //! is far from the truth, but so are the others, in the same direction.
