@@ -123,7 +123,7 @@ fn text(
     let mut out = String::new();
     let dims: Vec<String> = op.dims().iter().zip(&problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
     let _ = writeln!(out, "{}/{}, {}, simulated {}", op.name(), rung.id(), dims.join(", "), profile.machine);
-    let idea = words::idea(op.name(), rung, language);
+    let idea = words::idea(rung, language);
     let _ = writeln!(out, "Idea: {idea}\nWhy it pays: {}\n", rung.because);
     if let Source::Text(source) = &rung.wgsl {
         out.push_str(&annotated(source, profile));

@@ -65,7 +65,7 @@ fn ideas(op: &dyn Op, language: Language) -> String {
     let mut text = String::new();
     let mut last: Option<(&str, String)> = None;
     for rung in op.ladder() {
-        let idea = words::idea(op.name(), rung, language);
+        let idea = words::idea(rung, language);
         if last.as_ref().is_some_and(|(name, before)| *name == rung.name && *before == idea) {
             continue;
         }
@@ -80,7 +80,7 @@ fn ideas(op: &dyn Op, language: Language) -> String {
 /// Every rung with its idea and why that pays.
 fn reasons(op: &dyn Op, language: Language) -> String {
     let line = |rung: &Rung| {
-        let idea = words::idea(op.name(), rung, language);
+        let idea = words::idea(rung, language);
         format!("  {:<22} {idea}\n  {:<22} -> {}\n", rung.id(), "", rung.because)
     };
     op.ladder().iter().map(line).collect()

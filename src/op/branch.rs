@@ -37,14 +37,17 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("branch", "branched", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Each element takes one of two ways.".into(),
+            chinese: "每个元素走两条路之一。".into(),
             because: "The first rung: a warp whose lanes disagree walks both.".into(),
         }),
         rung!("branch", "predicated", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Every thread walks both ways and keeps one result.".into(),
+            chinese: "每个线程走两条路，只保留一个结果。".into(),
             because: "No branch; pays only for sides of a few instructions.".into(),
         }),
         rung!("branch", "grouped", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "A block sorts its elements by kind before it walks.".into(),
+            chinese: "线程块先按种类排序元素，再分支。".into(),
             because: "At most one warp of a block still has both kinds.".into(),
             shared_elements: 258,
         }),

@@ -43,6 +43,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("consistency", "nothing", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "A plain flag and plain data.".into(),
+            chinese: "普通的标志和普通的数据。".into(),
             because: "The first rung, wrong: no order, and a flag that need be read only once.".into(),
             passes: passes(),
             workspace: ROOM.into(),
@@ -51,6 +52,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("consistency", "volatile_flag", no wgsl "WGSL has no volatile", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "A volatile flag.".into(),
+            chinese: "volatile 标志。".into(),
             because: "The flag is read every time; wrong all the same: the data has no order.".into(),
             passes: passes(),
             workspace: ROOM.into(),
@@ -59,6 +61,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("consistency", "atomic_flag", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "An atomic flag.".into(),
+            chinese: "原子标志。".into(),
             because: "The flag is seen by every block; wrong all the same: an atomic orders nothing but itself.".into(),
             passes: passes(),
             workspace: ROOM.into(),
@@ -67,6 +70,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("consistency", "fence", no wgsl "WGSL has no fence that reaches other workgroups", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "A device-wide fence on both sides.".into(),
+            chinese: "两侧各有一个设备范围的栅栏。".into(),
             because: "Right: data before flag where it is written, flag before data where it is read.".into(),
             passes: passes(),
             workspace: ROOM.into(),
@@ -74,6 +78,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("consistency", "release_acquire", no wgsl "WGSL's atomics are relaxed: there is no release and no acquire", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "A releasing store and an acquiring load of the flag.".into(),
+            chinese: "标志以释放方式存储、以获取方式载入。".into(),
             because: "Right, and one instruction on each side in place of a fence and an atomic.".into(),
             passes: passes(),
             workspace: ROOM.into(),

@@ -32,25 +32,30 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("convolve", "naive", block [32, 8, 1], Grid::Tiles { x: 32, y: 8 }, {
             idea: "One output per thread, every neighbour from global memory.".into(),
+            chinese: "每个线程一个输出，每个邻居都来自全局内存。".into(),
             because: "The first rung.".into(),
         }),
         rung!("convolve", "tiled", block [16, 16, 1], Grid::Tiles { x: 16, y: 16 }, {
             idea: "A block stages the region that its outputs share in shared memory.".into(),
+            chinese: "线程块把各输出共用的区域放入共享内存。".into(),
             because: "The reads that neighbours repeat leave the caches for shared memory.".into(),
             shared_elements: 24 * 24,
         }),
         rung!("convolve", "padded", block [16, 16, 1], Grid::Tiles { x: 16, y: 16 }, {
             idea: "Staged rows lie 48 words apart instead of 24.".into(),
+            chinese: "暂存的行相隔 48 个字而不是 24 个。".into(),
             because: "A warp reads two rows, which now fall on different banks: 1 wavefront instead of 2.".into(),
             shared_elements: 24 * 48,
         }),
         rung!("convolve", "separable", block [32, 8, 1], Grid::Tiles { x: 32, y: 32 }, {
             idea: "Rows are filtered first, then columns.".into(),
+            chinese: "先对行滤波，再对列滤波。".into(),
             because: "2 x 9 products per output instead of 9 x 9.".into(),
             shared_elements: 40 * 40 + 40 * 32,
         }),
         rung!("convolve", "vectorized", block [256, 1, 1], Grid::Tiles { x: 64, y: 16 }, {
             idea: "Four neighbouring outputs per thread from 16-byte shared accesses.".into(),
+            chinese: "每个线程四个相邻输出，以 16 字节访问共享内存。".into(),
             because: "3 shared reads instead of 36 feed the row filter, and 9 instead of 36 the column filter.".into(),
             shared_elements: 4 * (24 * 18 + 24 * 16),
         }),

@@ -28,6 +28,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         let mut rung = rung!("copy", "vectorized", block [256, 1, 1], Grid::LinearBytes { per_block: 4096 }, {
             variant: variant.into(),
             idea: "16 bytes per access; VECTORS independent loads before the first store.".into(),
+            chinese: "每次访问 16 字节；先发出 VECTORS 个独立的读取，再开始写。".into(),
             because: "A quarter of the memory instructions, and at least four times the bytes in flight.".into(),
             constants: vec![("VECTORS", vectors)].into(),
             element_sizes: ANY_WORD.into(),
@@ -40,6 +41,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         let mut rung = rung!("copy", "strided", block [256, 1, 1], Grid::LongSide { per_block: 512, parts: 2 }, {
             variant: variant.into(),
             idea: "Neighbouring threads copy elements some places apart; the rest waits for later blocks.".into(),
+            chinese: "相邻线程复制相隔几个位置的元素；其余留给后面的线程块。".into(),
             because: "Slower: a sector of 8 words is moved for every element, and again for the next one.".into(),
             constants: vec![("STRIDE", stride)].into(),
         });
@@ -49,6 +51,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("copy", "scalar", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One element per thread.".into(),
+            chinese: "每个线程一个元素。".into(),
             because: "The first rung.".into(),
             element_sizes: ANY_WORD.into(),
             wgsl_element_sizes: (&[4, 8, 16]).into(),
@@ -56,6 +59,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("copy", "misaligned", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "The same, shifted by one element: warps start in the middle of a sector.".into(),
+            chinese: "同上，但偏移一个元素：线程束从扇区中间开始。".into(),
             because: "Slower, if anything: a fifth sector for every request of four, mostly found in the cache.".into(),
             constants: vec![("SHIFT", 1)].into(),
         }),
@@ -65,12 +69,14 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         strided(32, "32"),
         rung!("copy", "read_only", no wgsl "WGSL has no load of its own for read-only data", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Loads through the read-only path, asked for by name.".into(),
+            chinese: "明确要求经只读路径载入。".into(),
             because: "Nothing: data that is read once gains nothing from any cache.".into(),
         }),
         vectorized(1, "1"),
         vectorized(4, "4"),
         Rung {
             idea: "The backend's own copy of a buffer.".into(),
+            chinese: "后端自带的缓冲区复制。".into(),
             because: "No kernel at all: the driver chooses a copy engine or a kernel of its own.".into(),
             element_sizes: ANY_WORD.into(),
             wgsl_element_sizes: ANY_WORD.into(),

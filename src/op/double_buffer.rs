@@ -29,12 +29,14 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("double_buffer", "barrier_missing", block [256, 1, 1], Grid::Linear { per_block: 2048 }, {
             idea: "Two buffers in turn, and no barrier.".into(),
+            chinese: "两个缓冲区轮换，没有屏障。".into(),
             because: "The first rung, wrong: threads read what others have not yet written.".into(),
             shared_elements: 512,
             promise: Promise::Nothing { because: "threads read a tile before it is complete".into() },
         }),
         rung!("double_buffer", "barrier_per_phase", block [256, 1, 1], Grid::Linear { per_block: 2048 }, {
             idea: "One barrier per phase.".into(),
+            chinese: "每个阶段一个屏障。".into(),
             because: "It ends this phase's writes and the reads of the phase before; one buffer would need two.".into(),
             shared_elements: 512,
         }),

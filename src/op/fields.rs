@@ -31,14 +31,17 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     let mut ladder = vec![
         rung!("fields", "array_of_structs", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Records lie one after the other.".into(),
+            chinese: "记录一条接一条。".into(),
             because: "The first rung: 32 bytes move for the 12 that are used.".into(),
         }),
         rung!("fields", "array_of_structs_vectorized", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One 16-byte read per record.".into(),
+            chinese: "每条记录一次 16 字节读取。".into(),
             because: "A third of the requests; the bytes that move stay the same.".into(),
         }),
         rung!("fields", "struct_of_arrays", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Each field has an array of its own.".into(),
+            chinese: "每个字段各有自己的数组。".into(),
             because: "Only the fields that are used move.".into(),
         }),
     ];

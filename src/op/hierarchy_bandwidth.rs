@@ -35,14 +35,17 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("hierarchy_bandwidth", "cached", block [256, 1, 1], GRID, {
             idea: "Plain loads: the level that holds the set answers.".into(),
+            chinese: "普通载入：由放得下这个集合的那一级回答。".into(),
             because: "The first rung.".into(),
         }),
         rung!("hierarchy_bandwidth", "read_only", no wgsl "WGSL has no load of its own for read-only data", block [256, 1, 1], GRID, {
             idea: "Loads through the read-only path.".into(),
+            chinese: "经只读路径载入。".into(),
             because: "Nothing: plain loads of inputs that nobody writes take it by themselves.".into(),
         }),
         rung!("hierarchy_bandwidth", "second_level", no wgsl "WGSL cannot choose a cache", block [256, 1, 1], GRID, {
             idea: "Loads that pass the first-level cache by.".into(),
+            chinese: "绕过一级缓存的载入。".into(),
             because: "Slower for sets that the first level would hold.".into(),
         }),
     ]

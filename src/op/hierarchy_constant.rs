@@ -44,15 +44,18 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("hierarchy_constant", "global", block [256, 1, 1], GRID, {
             idea: "The table in global memory.".into(),
+            chinese: "表放在全局内存中。".into(),
             because: "The first rung: the first-level cache answers.".into(),
         }),
         rung!("hierarchy_constant", "shared", block [256, 1, 1], GRID, {
             idea: "The table is copied to shared memory.".into(),
+            chinese: "表先复制到共享内存。".into(),
             because: "Lanes that disagree cost bank conflicts at most.".into(),
             shared_elements: ENTRIES as u32,
         }),
         rung!("hierarchy_constant", "constant", block [256, 1, 1], GRID, {
             idea: "The table in constant memory or a uniform.".into(),
+            chinese: "表放在常量内存或 uniform 中。".into(),
             because: "One entry for all lanes is read in one go; entries that differ go one after the other.".into(),
         }),
     ]

@@ -36,6 +36,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         let mut rung = rung!("multiply_add", "chains", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             variant: variant.into(),
             idea: "A thread runs CHAINS chains of multiply-adds that do not depend on each other.".into(),
+            chinese: "每个线程运行 CHAINS 条互不依赖的乘加链。".into(),
             because: because.into(),
             constants: vec![("CHAINS", chains), ("ROUNDS", ROUNDS)].into(),
             element_sizes: (&[4, 8]).into(),
@@ -49,6 +50,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         chains(8, "8", "More independent work than the latency can hide from; a thread needs no company."),
         rung!("multiply_add", "packed", no wgsl "WGSL leaves the pairing of f16 values to the driver", block [256, 1, 1], Grid::Linear { per_block: 4096 }, {
             idea: "Two f16 values share a register, and one instruction works on both.".into(),
+            chinese: "两个 f16 共用一个寄存器，一条指令同时处理。".into(),
             because: "Half the instructions for the same operations.".into(),
             constants: vec![("CHAINS", 8), ("ROUNDS", ROUNDS)].into(),
             element_sizes: (&[2]).into(),

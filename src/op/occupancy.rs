@@ -28,6 +28,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         let mut rung = rung!("occupancy", "block", block [32, 1, 1], Grid::Linear { per_block: 32 }, {
             variant: variant.into(),
             idea: "Blocks of so many threads.".into(),
+            chinese: "线程块的线程数由变体给出。".into(),
             because: because.into(),
             constants: vec![("THREADS", threads)].into(),
         });
@@ -38,6 +39,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         rung!("occupancy", "ballast", block [64, 1, 1], Grid::Linear { per_block: 64 }, {
             variant: variant.into(),
             idea: "Blocks of 64 threads that claim shared memory they do not need.".into(),
+            chinese: "64 个线程的线程块，占用并不需要的共享内存。".into(),
             because: because.into(),
             constants: vec![("THREADS", 64), ("BALLAST", words)].into(),
             shared_elements: words,

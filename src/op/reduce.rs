@@ -52,6 +52,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     const FIRST: Grid = grid(256, 4096);
     let mut vectorized = rung!("reduce", "vectorized", block [256, 1, 1], FIRST, {
         idea: "16-byte loads, four in flight per thread.".into(),
+        chinese: "16 字节载入，每个线程四个同时进行。".into(),
         because: "A quarter of the load instructions; as many blocks as the device holds at a time.".into(),
         passes: two_passes(Grid::Persistent { per_sm: 4, x: 4096, y: 1 }),
         workspace: PARTIALS.into(),
@@ -78,11 +79,13 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("reduce", "one_pass", block [256, 1, 1], Grid::Fixed { blocks: 1 }, {
             idea: "One block walks over the array and adds its partial sums in a tree.".into(),
+            chinese: "一个线程块走过数组，以树形相加部分和。".into(),
             because: "The first rung.".into(),
             shared_elements: 256,
         }),
         rung!("reduce", "divergent", block [256, 1, 1], FIRST, {
             idea: "A tree for every 256 elements, in which every second, fourth, eighth … thread adds.".into(),
+            chinese: "每 256 个元素一棵树，每隔二、四、八……个线程相加。".into(),
             because: "All multiprocessors read at once; but working and resting threads share every warp.".into(),
             passes: two_passes(FIRST),
             workspace: PARTIALS.into(),
@@ -90,6 +93,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("reduce", "strided", block [256, 1, 1], FIRST, {
             idea: "The first threads do the work of a level.".into(),
+            chinese: "每层由最前面的线程工作。".into(),
             because: "Warps work or rest as one; but their words lie up to 32 deep on one bank.".into(),
             passes: two_passes(FIRST),
             workspace: PARTIALS.into(),
@@ -97,6 +101,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("reduce", "sequential", block [256, 1, 1], FIRST, {
             idea: "Each level adds the upper half to the lower half.".into(),
+            chinese: "每层把上半加到下半。".into(),
             because: "Neighbouring threads touch neighbouring words: no bank conflicts.".into(),
             passes: two_passes(FIRST),
             workspace: PARTIALS.into(),
@@ -104,6 +109,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("reduce", "first_add", block [256, 1, 1], FIRST, {
             idea: "A thread adds two elements on their way in.".into(),
+            chinese: "线程在读入时就相加两个元素。".into(),
             because: "Half as many trees for the same elements.".into(),
             passes: two_passes(grid(512, 4096)),
             workspace: PARTIALS.into(),
@@ -111,6 +117,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("reduce", "two_pass", block [256, 1, 1], FIRST, {
             idea: "A thread adds all of its elements first; a block needs one tree.".into(),
+            chinese: "许多线程块各留下一个部分和；第二次启动把它们相加。".into(),
             because: "Barriers and shared memory no longer grow with the length.".into(),
             passes: two_passes(grid(256, 1024)),
             workspace: PARTIALS.into(),
@@ -118,6 +125,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("reduce", "unrolled", block [256, 1, 1], FIRST, {
             idea: "Eight independent sums per thread.".into(),
+            chinese: "每个线程八个独立的和。".into(),
             because: "Eight loads are under way before the first addition waits for one.".into(),
             passes: two_passes(grid(2048, 1024)),
             workspace: PARTIALS.into(),
@@ -125,6 +133,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         subgroups(rung!("reduce", "shuffle", block [256, 1, 1], FIRST, {
             idea: "Threads of a warp hand each other their sums in registers.".into(),
+            chinese: "线程束内的线程在寄存器中互递部分和。".into(),
             because: "One barrier per block instead of nine.".into(),
             passes: two_passes(grid(2048, 1024)),
             workspace: PARTIALS.into(),
@@ -132,6 +141,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         })),
         subgroups(rung!("reduce", "atomics", block [256, 1, 1], FIRST, {
             idea: "Every block adds its sum to the result itself.".into(),
+            chinese: "每个线程块自己把和加到结果上。".into(),
             because: "No partial sums to write and read; the order, and so the last bits, change from run to run.".into(),
             passes: vec![
                 Pass {
@@ -148,6 +158,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         vectorized,
         rung!("reduce", "compensated", block [256, 1, 1], FIRST, {
             idea: "Every addition keeps what it rounded away (Kahan's idea, Knuth's two-sum).".into(),
+            chinese: "每次加法都保留被舍去的部分（Kahan 的想法，Knuth 的二数和）。".into(),
             because: "Accuracy: the error no longer grows with the length, behind the same memory traffic as two_pass.".into(),
             passes: two_passes(grid(256, 1024)),
             workspace: (&[Workspace::PerBlock(8)]).into(),

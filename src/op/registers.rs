@@ -32,6 +32,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         rung!("registers", "capped", no wgsl "WGSL has no word for registers", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             variant: variant.into(),
             idea: "Registers are capped so that more blocks fit a multiprocessor.".into(),
+            chinese: "限制寄存器数，使多处理器容得下更多线程块。".into(),
             because: because.into(),
             constants: vec![("BLOCKS", blocks)].into(),
         })
@@ -39,6 +40,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("registers", "free", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "The compiler takes the registers it needs.".into(),
+            chinese: "编译器需要多少寄存器就用多少。".into(),
             because: "The first rung: about 80.".into(),
         }),
         capped("128", 2, "Two blocks: room for all values."),

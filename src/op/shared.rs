@@ -34,6 +34,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         rung!("shared", "strided", block [64, 1, 1], GRID, {
             variant: variant.into(),
             idea: "Neighbouring threads read words that lie some banks apart: the variant says how many.".into(),
+            chinese: "相邻线程读取相隔若干存储体的字：变体说明相隔多少。".into(),
             because: because.into(),
             constants: vec![("PITCH", pitch)].into(),
             shared_elements: 64 * pitch,
@@ -43,6 +44,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         rung!("shared", "vectorized", block [64, 1, 1], GRID, {
             variant: variant.into(),
             idea: "16-byte accesses to rows PITCH vectors apart.".into(),
+            chinese: "以 16 字节访问相隔 PITCH 个向量的行。".into(),
             because: because.into(),
             constants: vec![("PITCH", pitch)].into(),
             shared_elements: 64 * 4 * pitch,
@@ -53,16 +55,19 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         strided("2", 34, "Rows are 34 words apart: two lanes on every second bank, 2 turns."),
         rung!("shared", "padded", block [64, 1, 1], GRID, {
             idea: "One word of padding per row.".into(),
+            chinese: "每行填充一个字。".into(),
             because: "Rows are 33 words apart: every lane on a bank of its own, 1 turn.".into(),
             shared_elements: 64 * 33,
         }),
         rung!("shared", "swizzled", block [64, 1, 1], GRID, {
             idea: "Word c of row r lies at c XOR r.".into(),
+            chinese: "第 r 行第 c 个字存放在 c XOR r。".into(),
             because: "No conflict and no padding, for one operation more per access.".into(),
             shared_elements: 64 * 32,
         }),
         rung!("shared", "consecutive", block [64, 1, 1], GRID, {
             idea: "Stored column by column: neighbouring threads read neighbouring words (stride 1).".into(),
+            chinese: "按列存放：相邻线程读取相邻的字（步长 1）。".into(),
             because: "No conflict and no extra operation; the one write that turns the tile pays.".into(),
             shared_elements: 64 * 32,
         }),
@@ -74,6 +79,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         vectorized("padded", 9, "Rows are 36 words apart: a quarter of a warp covers all banks."),
         rung!("shared", "vectorized_consecutive", block [64, 1, 1], GRID, {
             idea: "16-byte accesses by neighbouring threads to neighbouring vectors.".into(),
+            chinese: "相邻线程以 16 字节访问相邻的向量。".into(),
             because: "The fewest turns for 512 bytes without padding: 16-byte accesses do not conflict by themselves.".into(),
             shared_elements: 64 * 32,
         }),

@@ -31,6 +31,7 @@ struct Params {
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![rung!("shared_read", "vectors", block [256, 1, 1], Grid::Linear { per_block: 1024 }, {
         idea: "Lanes read 16 bytes each from shared memory, side by side, again and again.".into(),
+        chinese: "各线程并排从共享内存反复读取 16 字节。".into(),
         because: "The first rung.".into(),
         constants: vec![("STEPS", STEPS)].into(),
         shared_elements: 2048,

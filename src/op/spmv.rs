@@ -63,6 +63,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     const ROOM: Workspace = Workspace::PerBlock(4 * ROWS / CHUNK);
     let adaptive = rung!("spmv", "adaptive", block [THREADS, 1, 1], Grid::LongSide { per_block: CHUNK, parts: 1 }, {
         idea: "Blocks share out the nonzeros instead of the rows; threads per row follow each chunk's rows.".into(),
+        chinese: "线程块平分非零元而不是行；每行的线程数随各块的行而定。".into(),
         because: "No block has more to do than another, however uneven the rows are.".into(),
         passes: passes(1024).into(),
         workspace: (&[ROOM, ROOM]).into(),
@@ -78,10 +79,12 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     vec![
         rung!("spmv", "thread_per_row", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One thread adds up one row.".into(),
+            chinese: "每个线程加一行。".into(),
             because: "The first rung: uncoalesced, and a warp waits for its longest row.".into(),
         }),
         rung!("spmv", "warp_per_row", block [128, 1, 1], Grid::BySwitch(BY_LANES), {
             idea: "Up to 32 threads share a row, four elements each at a time, as the average row asks.".into(),
+            chinese: "至多 32 个线程合作一行，每次各四个元素，数目按平均每行而定。".into(),
             because: "Rows are read side by side, and a long one holds up fewer others.".into(),
             switches: vec![Switch::new("LANES", LANES)].into(),
             wgsl_form: Some(Form {

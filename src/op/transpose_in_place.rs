@@ -38,6 +38,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     }
     vec![rung!("transpose_in_place", "mirrored", block [256, 1, 1], Grid::Triangle { tile: 64 }, {
         idea: "Two tiles that mirror each other at the diagonal change places, each turned on the way.".into(),
+        chinese: "以对角线互为镜像的两个分块互换位置，途中各自翻转。".into(),
         because: "The first rung: no second buffer, and still runs of 256 bytes on both sides.".into(),
         accepts: Accepts::ALL,
         element_sizes: WIDTHS.into(),

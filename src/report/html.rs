@@ -265,8 +265,7 @@ impl Writer<'_> {
         );
         for (name, counted) in &page.background.counts {
             let (Some(profile), Some(source)) = (counted.profile(), counted.source()) else { continue };
-            let op = name.split('/').next().unwrap_or_default();
-            let idea = words::idea(op, &counted.rung, page.background.language);
+            let idea = words::idea(&counted.rung, page.background.language);
             let dims: Vec<String> = counted.problem.dims.iter().map(u64::to_string).collect();
             let at = words::COUNTED_AT.with([dims.join("x"), profile.machine.clone()]).text(page.background.language);
             let _ = writeln!(

@@ -50,7 +50,7 @@ impl Background {
     pub fn idea(&self, row: &Row) -> String {
         let op = crate::op::find(&row.op).ok();
         let rung = op.and_then(|op| op.ladder().iter().find(|rung| rung.id() == row.rung));
-        rung.map_or_else(|| row.idea.clone(), |rung| words::idea(&row.op, rung, self.language))
+        rung.map_or_else(|| row.idea.clone(), |rung| words::idea(rung, self.language))
     }
 
     /// Operations per byte that went through memory, as the simulator counted them.

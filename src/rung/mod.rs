@@ -38,6 +38,8 @@ pub struct Rung {
     pub variant: Cow<'static, str>,
     /// The one thing it adds, in a sentence.
     pub idea: Cow<'static, str>,
+    /// The same in Chinese; empty where nobody has translated it.
+    pub chinese: Cow<'static, str>,
     /// Why that pays over the rung below, in a sentence.
     pub because: Cow<'static, str>,
     /// Constants of both kernels.
@@ -92,6 +94,7 @@ impl Rung {
             name: name.into(),
             variant: "".into(),
             idea: "".into(),
+            chinese: "".into(),
             because: "".into(),
             constants: Cow::Borrowed(&[]),
             switches: Cow::Borrowed(&[]),

@@ -46,6 +46,7 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         name: Cow::Borrowed(name),
         variant: Cow::Borrowed(""),
         idea: Cow::Borrowed(""),
+        chinese: Cow::Borrowed(""),
         because: Cow::Borrowed(""),
         constants: Cow::Borrowed(&[]),
         switches: Cow::Borrowed(&[]),

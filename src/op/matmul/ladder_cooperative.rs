@@ -25,6 +25,7 @@ pub(super) fn rungs() -> Vec<Rung> {
         staged(
             rung!("matmul", "cooperative_staged", no cuda "tensor_core is CUDA's first rung on matrix units", block [128, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "The operands of 128 x 128 results are fetched into workgroup memory once, for four subgroups.".into(),
+                chinese: "128 x 128 个结果的操作数一次取入工作组内存，供四个子组使用。".into(),
                 because: "Each element is read twice from workgroup memory where eight subgroups read it through the caches.".into(),
                 accepts: TEACHING,
             }),
@@ -32,6 +33,7 @@ pub(super) fn rungs() -> Vec<Rung> {
         staged(
             rung!("matmul", "cooperative_prefetched", no cuda "ldmatrix_pipelined is CUDA's", block [128, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "The next tiles are fetched into registers before the present ones are multiplied.".into(),
+                chinese: "当前分块相乘之前，先把下一个分块取入寄存器。".into(),
                 because: "Part of the latency of memory passes during the products.".into(),
                 accepts: TEACHING,
             }),
@@ -71,6 +73,7 @@ fn from_storage(side: &'static str, part: u32, shape: Cooperative) -> Rung {
         rung!("matmul", "cooperative", no cuda "tensor_core is CUDA's first rung on matrix units", block [32, 1, 1], Grid::Fixed { blocks: 0 }, {
             variant: side.into(),
             idea: "A subgroup holds small matrices together, and one operation multiplies two of them.".into(),
+            chinese: "一个子组共同持有小矩阵，一次运算乘两个。".into(),
             because: "Matrix units do the work of hundreds of multiply-adds at a time, on half the bytes.".into(),
             accepts: TEACHING,
             constants: vec![("PART", part)].into(),
@@ -119,6 +122,7 @@ fn raster() -> Rung {
     staged(
         rung!("matmul", "cooperative_raster", no cuda "persistent is CUDA's", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
             idea: "Tiles are walked eight rows at a time; every layout, offset and batch.".into(),
+            chinese: "每次八行地走过分块；支持所有布局、偏移和成批。".into(),
             because: "Blocks that run together ask for fewer different rows and columns, which L2 then holds.".into(),
             accepts: Accepts::ALL,
             constants: vec![("GROUP", 8)].into(),
@@ -135,6 +139,7 @@ const fn along(lines: u32, block_k: u32) -> u32 {
 fn words() -> Rung {
     let rung = rung!("matmul", "cooperative_words", no cuda "CUDA's rungs load 16 bytes from the first one on", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
         idea: "Operands are read and tiles written 16 bytes at a time, in the order in which they lie.".into(),
+        chinese: "操作数读取和分块写出都以 16 字节、按存放次序进行。".into(),
         because: "Half as many requests, and nothing is turned in registers: matrix loads read either order.".into(),
         accepts: Accepts::ALL,
         constants: vec![("GROUP", 8)].into(),
@@ -159,6 +164,7 @@ fn ahead() -> Rung {
     const LEAVING: u32 = 8 * 2 * 16 * 20;
     let rung = rung!("matmul", "cooperative_ahead", no cuda "persistent overlaps more", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
         idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
+        chinese: "本步相乘时载入下一步的片段；分块 128 x 256。".into(),
         because: "The tensor cores need not wait for workgroup memory after each barrier, and four steps on their way cover the latency of L2.".into(),
         accepts: Accepts::ALL,
         constants: vec![("GROUP", 8)].into(),
@@ -173,6 +179,7 @@ fn tall() -> Rung {
     const LEAVING: u32 = 4 * 2 * 16 * 20;
     let rung = rung!("matmul", "cooperative_tall", no cuda "persistent overlaps more", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 160 }, {
         idea: "Two blocks share a multiprocessor, with 80 x 64 results per subgroup.".into(),
+        chinese: "两个线程块共用一个多处理器，每个子组 80 x 64 个结果。".into(),
         because: "While one block waits for its tiles the other multiplies, and larger parts read less of workgroup memory.".into(),
         accepts: Accepts::ALL,
         constants: vec![("GROUP", 8)].into(),
@@ -256,6 +263,7 @@ fn on_copies(rung: Rung, variant: &'static str, copies: usize, because: &'static
     Rung {
         variant: variant.into(),
         idea: "Operands that run along k, or whose rows start anywhere, are first copied to where tiles are read in whole rows.".into(),
+        chinese: "沿 k 存放或起点任意的操作数，先复制成可整行读取分块的样子。".into(),
         because: because.into(),
         needs: needs.into_iter().chain(half).collect(),
         passes: (0..copies).map(copy_across).chain([product]).collect(),

@@ -27,6 +27,7 @@ fn scalar() -> Vec<Rung> {
         let mut rung = rung!("matmul", "tiled", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
             variant: variant.into(),
             idea: "Tiles of A and B go through shared memory and are used by the whole block.".into(),
+            chinese: "A 和 B 的分块经由共享内存，供整个线程块使用。".into(),
             because: "Each element is read from global memory once per tile instead of once per result.".into(),
             constants: vec![("TILE", tile)].into(),
             accepts: TEACHING,
@@ -38,11 +39,13 @@ fn scalar() -> Vec<Rung> {
     vec![
         rung!("matmul", "naive", block [32, 8, 1], Grid::Tiles { x: 8, y: 32 }, {
             idea: "One result per thread; consecutive threads walk down a column, uncoalesced on purpose.".into(),
+            chinese: "每个线程一个结果；相邻线程沿列向下走，故意不合并。".into(),
             because: "The first rung.".into(),
             accepts: TEACHING,
         }),
         rung!("matmul", "coalesced", block [32, 8, 1], Grid::Tiles { x: 32, y: 8 }, {
             idea: "Consecutive threads walk along a row of C and B.".into(),
+            chinese: "相邻线程沿 C 和 B 的行走。".into(),
             because: "A warp reads one run of B and one broadcast element of A, not 32 separate sectors.".into(),
             accepts: TEACHING,
         }),
@@ -113,12 +116,14 @@ fn blocked() -> Vec<Rung> {
     vec![
         rung!("matmul", "tiled_1d", block [512, 1, 1], Grid::Tiles { x: 64, y: 64 }, {
             idea: "A thread computes a column of eight results.".into(),
+            chinese: "每个线程计算一列八个结果。".into(),
             because: "One element of B in a register serves eight multiplications: 9 shared reads instead of 16.".into(),
             accepts: TEACHING,
             shared_elements: 2 * 8 * 64,
         }),
         rung!("matmul", "tiled_2d", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
             idea: "A thread computes a square of 8 x 8 results.".into(),
+            chinese: "每个线程计算 8 x 8 个结果。".into(),
             because: "16 shared reads serve 64 multiplications instead of 8.".into(),
             accepts: TEACHING,
             shared_elements: 2 * 8 * 128,
@@ -126,6 +131,7 @@ fn blocked() -> Vec<Rung> {
         quads(
             rung!("matmul", "vectorized", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "16 bytes per access everywhere; A lies transposed in shared memory.".into(),
+                chinese: "处处以 16 字节访问；A 在共享内存中转置存放。".into(),
                 because: "A quarter of the memory instructions: 4 shared reads per 64 multiplications.".into(),
             }),
             2 * 8 * 128,
@@ -134,6 +140,7 @@ fn blocked() -> Vec<Rung> {
         quads(
             rung!("matmul", "conflict_free", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "A thread's rows and columns are quads half a tile apart; transposed rows are padded or permuted.".into(),
+                chinese: "每个线程的行和列各为两组四个，相隔半个分块；转置的行加填充或重新排列。".into(),
                 because: "The lanes of an access use all 32 banks once instead of every other one twice.".into(),
             }),
             8 * 132 + 8 * 128,
@@ -142,6 +149,7 @@ fn blocked() -> Vec<Rung> {
         quads(
             rung!("matmul", "warp_tiled", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "A warp's results form a compact tile of 64 x 32.".into(),
+                chinese: "一个线程束的结果组成 64 x 32 的紧凑分块。".into(),
                 because: "Fewer different rows and columns per warp; no gain on an H200, where lanes that share a word share a wavefront in both.".into(),
             }),
             8 * 132 + 8 * 128,
@@ -150,6 +158,7 @@ fn blocked() -> Vec<Rung> {
         quads(
             rung!("matmul", "double_buffered", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
                 idea: "The next tiles are fetched to registers while the present ones are multiplied.".into(),
+                chinese: "计算当前分块时，把下一个分块取到寄存器。".into(),
                 because: "The latency of memory passes during arithmetic, and one barrier per step is enough.".into(),
             }),
             2 * (8 * 132 + 8 * 128),
@@ -179,6 +188,7 @@ fn whole() -> Vec<Rung> {
     vec![
         rung!("matmul", "pipelined", no wgsl "WGSL has no asynchronous copy", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
             idea: "Asynchronous copies fill a ring of four stages, past the registers.".into(),
+            chinese: "异步复制绕过寄存器，填充四级的环。".into(),
             because: "More loads in flight and fewer registers; each element lands where the multiplication wants it.".into(),
             accepts: Accepts::ALL,
             switches: copied().into(),
@@ -186,6 +196,7 @@ fn whole() -> Vec<Rung> {
         }),
         rung!("matmul", "wide", block [256, 1, 1], Grid::Tiles { x: 256, y: 128 }, {
             idea: "8 x 16 results per thread and a tile of 128 x 256.".into(),
+            chinese: "每个线程 8 x 16 个结果，分块 128 x 256。".into(),
             because: "6 shared reads serve 128 multiplications instead of 4 serving 64; but 8 warps instead of 16 hide less, so that it is slower than pipelined.".into(),
             // The rung above takes the other layouts.
             accepts: Accepts { transposed: false, ..Accepts::ALL },
@@ -196,6 +207,7 @@ fn whole() -> Vec<Rung> {
         }),
         rung!("matmul", "raster", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
             idea: "Tiles are walked eight rows at a time, column by column.".into(),
+            chinese: "每次八行、逐列地走过分块。".into(),
             because: "Blocks that run together ask for fewer different rows and columns; at 4096 L2 reads are the same, and what it gains comes from earlier loads.".into(),
             accepts: Accepts::ALL,
             needs: ["TRANSPOSE_A", "TRANSPOSE_B"].map(as_it_lies).to_vec().into(),
@@ -210,6 +222,7 @@ fn whole() -> Vec<Rung> {
         }),
         rung!("matmul", "compact", no cuda "CUDA's ring of stages (pipelined) already lets two blocks share a multiprocessor", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
             idea: "128 threads, a tile of 128 x 128 and one buffer of 16 KiB.".into(),
+            chinese: "128 个线程，128 x 128 的分块，一个 16 KiB 的缓冲区。".into(),
             because: "Two blocks share a multiprocessor, and one multiplies while the other waits; fits every device.".into(),
             accepts: Accepts::ALL,
             constants: vec![("GROUP", 8)].into(),
@@ -254,6 +267,7 @@ const fn fetched_ring(stages: u32, block_m: u32, block_n: u32) -> u32 {
 fn tma_specialised() -> Rung {
     rung!("matmul", "tma_specialised", no wgsl "WGSL has no bulk copies, no barriers between parts of a block and no share of registers", block [384, 1, 1], Grid::Persistent { per_sm: 1, x: 256, y: 128 }, {
         idea: "A producer warpgroup keeps a ring of stages filled by TMA; the other warps only multiply.".into(),
+        chinese: "一个生产者线程束组用 TMA 不断填满环；其他线程束只做乘法。".into(),
         because: "No copies, addresses or block-wide barriers beside the multiplications; a block fetches its next tile while it ends this one.".into(),
         accepts: Accepts::ALL,
         constants: vec![("STAGES", 4), ("GROUP", 8), ("UNROLL", 8)].into(),
@@ -271,6 +285,7 @@ fn slice_k(variant: &'static str, block_m: u32, block_n: u32, stages: u32) -> Ru
     let mut rung = rung!("matmul", "slice_k", no wgsl "WGSL has no bulk copies, no barriers between parts of a block and no share of registers", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "The warps of a block share one smaller tile and divide k among them.".into(),
+        chinese: "一个线程块的各线程束共用较小的分块，分担 k。".into(),
         because: "Few tiles still fill the machine, with as many results per thread as before.".into(),
         accepts: Accepts::ALL,
         constants: vec![("BLOCK_M", block_m), ("BLOCK_N", block_n), ("STAGES", stages), ("GROUP", 8), ("UNROLL", 8)].into(),
@@ -315,6 +330,7 @@ fn split_workspace(variant: &'static str, splits: u32) -> Rung {
     rung!("matmul", "split_workspace", block [256, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "Several blocks divide the k of one tile; a second pass adds their sums in order.".into(),
+        chinese: "几个线程块分担一个分块的 k；第二遍按次序相加。".into(),
         because: "One or two tiles with a long k fill the machine too, and the same bits come out every time.".into(),
         accepts: Accepts::ALL,
         constants: vec![("SPLITS", splits), ("GROUP", 8)].into(),
@@ -341,6 +357,7 @@ fn outer() -> Rung {
     switches.push(Switch::new("VECTOR_C", &[1, 0][..]));
     rung!("matmul", "outer", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
         idea: "A k of a few: every thread holds what its rows and columns have of one k and stores 16 bytes at a time.".into(),
+        chinese: "k 很小：每个线程把自己的行和列在一个 k 上的值放在寄存器里，每次存 16 字节。".into(),
         because: "The work is writing C once; tiles and shared memory would only delay the stores.".into(),
         accepts: Accepts::ALL,
         needs: vec![Need {
@@ -408,6 +425,7 @@ fn gemv() -> [Rung; 2] {
         rung!("matmul", "gemv", block [256, 1, 1], Grid::Fixed { blocks: 0 }, {
             variant: variant.into(),
             idea: "Few rows or columns: the other operand is streamed once, without tiles of C.".into(),
+            chinese: "行或列很少：另一个操作数只流过一次，不分 C 的块。".into(),
             because: "The work is reading one operand; nothing of it goes through shared memory.".into(),
             accepts: Accepts::ALL,
             needs: vec![Need {

@@ -98,6 +98,7 @@ fn sixteen(rung: Rung) -> Rung {
 fn tensor_core() -> Rung {
     sixteen(rung!("matmul", "tensor_core", no wgsl "", block [256, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
         idea: "Tensor cores multiply: a warp hands over 16 x 16 and 16 x 8 elements at a time.".into(),
+        chinese: "张量核做乘法：线程束每次交出 16 x 16 和 16 x 8 个元素。".into(),
         because: "One instruction does what 64 multiply-adds of a warp did, and 16-bit elements halve the traffic.".into(),
         accepts: Accepts { leading_dimension: true, offset: true, scaling: true, ..Accepts::PACKED },
         needs: aligned_inputs().into(),
@@ -112,6 +113,7 @@ fn ldmatrix_pipelined() -> Rung {
     sixteen(
         rung!("matmul", "ldmatrix_pipelined", no wgsl "", block [128, 1, 1], Grid::TilesLinear { x: 128, y: 128 }, {
             idea: "Asynchronous copies fill a ring of stages; ldmatrix hands four 8 x 8 blocks to a warp at once.".into(),
+            chinese: "异步复制填充多级的环；ldmatrix 一次交给线程束四个 8 x 8 块。".into(),
             because: "The latency of memory passes during the products, and shared memory is read in whole wavefronts.".into(),
             accepts: Accepts::ALL,
             needs: aligned_inputs().into(),
@@ -125,6 +127,7 @@ fn ldmatrix_pipelined() -> Rung {
 fn wgmma() -> Rung {
     sixteen(rung!("matmul", "wgmma", no wgsl "", block [128, 1, 1], Grid::Tiles { x: 128, y: 128 }, {
         idea: "Four warps multiply together, straight from shared memory, which bulk copies fill.".into(),
+        chinese: "四个线程束共同相乘，直接取自由批量复制填充的共享内存。".into(),
         because: "No operand passes through registers; tensor cores reach their full rate only so.".into(),
         accepts: Accepts { transposed: false, ..Accepts::ALL },
         needs: filled_inputs().into(),
@@ -141,6 +144,7 @@ fn fixed_layout() -> Vec<Switch> {
 fn warp_specialised() -> Rung {
     sixteen(rung!("matmul", "warp_specialised", no wgsl "", block [384, 1, 1], Grid::Tiles { x: 256, y: 128 }, {
         idea: "One warp keeps a ring of stages filled; two groups of four warps only multiply.".into(),
+        chinese: "一个线程束不断填满环；两组各四个线程束只做乘法。".into(),
         because: "Copies run ahead without stopping the products, and a larger tile reads less.".into(),
         accepts: Accepts { transposed: false, ..Accepts::ALL },
         needs: filled_inputs().into(),
@@ -156,6 +160,7 @@ const PERSISTENT: Grid = Grid::PersistentClusters { cluster: PAIR, x: 256, y: 12
 fn persistent() -> Rung {
     sixteen(rung!("matmul", "persistent", no wgsl "", block [384, 1, 1], PERSISTENT, {
         idea: "Blocks stay and take tile after tile; two neighbours share what they read of b.".into(),
+        chinese: "线程块常驻，逐个取分块；两个相邻者共用读到的 b。".into(),
         because: "The next tile's copies begin while this one ends, and half of b's copies are saved.".into(),
         accepts: Accepts::ALL,
         needs: aligned_inputs().into(),
@@ -188,6 +193,7 @@ fn async_store(variant: &'static str, block_n: u32, stages: u32) -> Rung {
     let mut rung = sixteen(rung!("matmul", "async_store", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "C leaves through shared memory by bulk stores.".into(),
+        chinese: "C 经共享内存由批量存储写出。".into(),
         because: "Stores are whole lines and run beside the next tile's products; smaller tiles fill the machine for smaller C.".into(),
         accepts: Accepts::ALL,
         constants: vec![("BLOCK_N", block_n), ("STAGES", stages), ("CLUSTER", 1)].into(),
@@ -209,6 +215,7 @@ fn even_shares() -> Rung {
     maps.extend(output_maps());
     let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], shares(256, 128), {
         idea: "Tiles of two widths, so that every multiprocessor has the same to do.".into(),
+        chinese: "分块有两种宽度，使每个多处理器的工作量相同。".into(),
         because: "The last round of equal tiles leaves multiprocessors idle, at 4096 four of 132 in every round; a column of tiles more, some a little narrower, gives them their share.".into(),
         accepts: Accepts::ALL,
         switches: types_and_layouts().into(),
@@ -229,6 +236,7 @@ fn even_shares_swapped() -> Rung {
     let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], shares(128, 256), {
         variant: "swapped".into(),
         idea: "The operands change places: the transposed product, stored turned.".into(),
+        chinese: "两个操作数互换位置：计算转置的积，并转置存放。".into(),
         because: "Widths lie along m then, where a tile of a may start at any row; along n tiles of b must start at multiples of 32 bytes.".into(),
         accepts: Accepts::ALL,
         constants: vec![("SWAPPED", 1), ("OUTPUT_F32", 0), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 0)].into(),
@@ -247,6 +255,7 @@ fn split_k(variant: &'static str, consumers: u32, block_n: u32, stages: u32) -> 
     let mut rung = sixteen(rung!("matmul", "split_k", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "The blocks of a cluster divide the k of one tile and add their sums in each other's shared memory.".into(),
+        chinese: "一个集群的线程块分担一个分块的 k，在彼此的共享内存中相加。".into(),
         because: "Few tiles with a long k fill the machine, without a workspace and with the same bits every time.".into(),
         accepts: Accepts::ALL,
         needs: filled_inputs().into(),
@@ -311,6 +320,7 @@ fn copied(rung: Rung, turn_b: Switch, b_stored: Stored, maps: Vec<TensorMapRow>)
     Rung {
         variant: "copied".into(),
         idea: "Operands whose rows start anywhere are copied to where they do not.".into(),
+        chinese: "起点任意的行先复制到对齐之处。".into(),
         because: "A copy costs a share of m or n of the product; slow loads would cost all of it.".into(),
         accepts: Accepts::ALL,
         needs: (&[]).into(),
@@ -347,6 +357,7 @@ fn tf32_async_store() -> Rung {
     let mut rung = tf32(rung!("matmul", "async_store", no wgsl "", block [384, 1, 1], PERSISTENT, {
         variant: "tf32".into(),
         idea: "The same for f32 that bulk copies round to TF32.".into(),
+        chinese: "同样的做法，用于由批量复制舍入为 TF32 的 f32。".into(),
         because: "TF32 keeps the range of f32 and runs at half the rate of 16 bits: eight times that of f32.".into(),
         accepts: Accepts::ALL,
         constants: vec![("TF32", 1), ("OUTPUT_F32", 1), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 1), ("CLUSTER", PAIR)].into(),
@@ -382,6 +393,7 @@ fn register_operand() -> Rung {
     let mut rung =
         tf32(rung!("matmul", "register_operand", no wgsl "", block [384, 1, 1], Grid::BySwitch(REGISTER_OPERAND), {
             idea: "The operand that does not run along k goes through registers.".into(),
+            chinese: "不沿 k 存放的操作数经寄存器送入。".into(),
             because: "TF32 products read shared memory only along k; registers take any order.".into(),
             accepts: Accepts::ALL,
             switches: vec![Switch::new("TRANSPOSE_A", &[0, 1][..]).with(&["TRANSPOSE_B"])].into(),
@@ -468,6 +480,7 @@ fn split_products(variant: &'static str, precision: Precision) -> Rung {
     let mut rung = rung!("matmul", "split_products", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "f32 elements are sums of shorter parts, whose products that matter are all computed, the smallest first.".into(),
+        chinese: "f32 元素是较短部分之和，计算所有要紧的乘积，最小的在先。".into(),
         because: "Three or six products at the rate of 16 bits take less time than one of f32, and sums that keep what rounding takes are as exact.".into(),
         accepts: Accepts::ALL,
         constants: vec![("BF16", bf16)].into(),

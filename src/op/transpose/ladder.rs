@@ -27,6 +27,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         let mut rung = scalar(rung!("transpose", "tiled_padded", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
             variant: variant.into(),
             idea: "One unused element at the end of each tile row.".into(),
+            chinese: "分块每行末尾留一个不用的元素。".into(),
             because: "The elements of a tile column lie in different banks, so reading a column is one access, not 32.".into(),
             constants: vec![("TILE", tile)].into(),
             shared_elements: tile * (tile + 1),
@@ -39,14 +40,17 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     let mut ladder = vec![
         scalar(rung!("transpose", "naive", block [32, 8, 1], Grid::Tiles { x: 32, y: 8 }, {
             idea: "Threads of a warp lie along an input row: coalesced reads, strided writes.".into(),
+            chinese: "线程束沿输入的行排列：读取合并，写入跨步。".into(),
             because: "The first rung.".into(),
         })),
         scalar(rung!("transpose", "coalesced_write", block [32, 8, 1], Grid::Tiles { x: 8, y: 32 }, {
             idea: "The mirror: threads lie along an output row, so the reads are strided.".into(),
+            chinese: "与上一级相反：线程沿输出的行排列，因此读取跨步。".into(),
             because: "A strided read is served by caches that hold its whole sector; a strided write is not.".into(),
         })),
         scalar(rung!("transpose", "tiled", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
             idea: "A tile goes through shared memory, so that both sides are coalesced.".into(),
+            chinese: "分块经由共享内存，使读写两侧都合并。".into(),
             because: "Every sector is read and written once and used whole; the tile's columns still meet in one bank.".into(),
             shared_elements: 32 * 32,
         })),
@@ -54,16 +58,19 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         padded(32, "32"),
         scalar(rung!("transpose", "coarsened", block [32, 8, 1], Grid::Tiles { x: 32, y: 32 }, {
             idea: "A quarter of the threads, four elements each, all loads before the first store.".into(),
+            chinese: "线程减为四分之一，每个线程四个元素，先读完再写。".into(),
             because: "More bytes in flight per thread and less index arithmetic per element.".into(),
             shared_elements: 32 * 33,
         })),
         scalar(rung!("transpose", "swizzled", block [32, 8, 1], Grid::Tiles { x: 32, y: 32 }, {
             idea: "The column index is exclusive-or'ed with the row in place of padding.".into(),
+            chinese: "以列号与行号的异或代替填充。".into(),
             because: "As free of conflicts as padding, without the unused column and with aligned rows for wider accesses.".into(),
             shared_elements: 32 * 32,
         })),
         rung!("transpose", "register_blocked", block [256, 1, 1], Grid::Tiles { x: 64, y: 64 }, {
             idea: "A thread turns a 4x4 block in registers; 16-byte accesses to global and shared memory.".into(),
+            chinese: "每个线程在寄存器中翻转一个 4x4 的块；对全局和共享内存都以 16 字节访问。".into(),
             because: "Runs of 256 bytes on both sides and a quarter of the memory instructions.".into(),
             accepts: Accepts::ALL,
             switches: vector_switches().into(),
@@ -72,6 +79,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         }),
         rung!("transpose", "ordered", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
             idea: "The tiles are walked so that blocks running together continue the same output rows.".into(),
+            chinese: "安排分块的次序，使同时运行的线程块接着写相同的输出行。".into(),
             because: "Memory sees long runs of writes instead of a tile here and there.".into(),
             accepts: Accepts::ALL,
             switches: vector_switches().into(),
@@ -172,6 +180,7 @@ fn any_width(tile: &Tile) -> Rung {
     rung!("transpose", "any_width", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
         variant: tile.variant.into(),
         idea: "Every width: a thread turns a block of elements one chunk wide and as many rows high.".into(),
+        chinese: "任意元素宽度：每个线程翻转一个小块，宽一个单元，行数相同。".into(),
         because: "Runs of 256 bytes on both sides and 16 bytes per instruction for bytes and halves too.".into(),
         accepts: Accepts::ALL,
         element_sizes: tile.widths.into(),
@@ -186,6 +195,7 @@ fn any_width(tile: &Tile) -> Rung {
 fn kept(mut rung: Rung) -> Rung {
     rung.variant = "kept".into();
     rung.idea = "What was read is marked as the last to leave the L2.".into();
+    rung.chinese = "读过的数据标记为最后离开 L2。".into();
     rung.because =
         "Memory moves the same bytes 1 to 2 % faster: written lines leave in longer runs, as far as one can tell."
             .into();
@@ -250,6 +260,7 @@ fn sheared(cuda: [[u32; 4]; 4], wgsl: [[u32; 3]; 4], variant: &'static str) -> R
     rung!("transpose", "sheared", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
         variant: variant.into(),
         idea: "The tile follows the shift of each output row, so that all stores but the ends are whole aligned chunks.".into(),
+        chinese: "分块跟随每个输出行的偏移，除两端外所有写入都是对齐的整块。".into(),
         because: "Odd leading dimensions no longer cost whole sectors and wide stores.".into(),
         accepts: Accepts::ALL,
         element_sizes: PARTS_OF_CHUNKS.into(),
@@ -291,6 +302,7 @@ fn skinny() -> Rung {
     needs.extend(aligned("CHUNKED_INPUT", "CHUNKED_OUTPUT", Some(Language::Wgsl)));
     rung!("transpose", "skinny", block [128, 1, 1], Grid::LongSideBytes { per_block: THREADS * CHUNK }, {
         idea: "A few columns are a list of records, taken apart and put together in registers.".into(),
+        chinese: "只有几列的矩阵是一串记录，在寄存器中拆开再拼好。".into(),
         because: "A square tile would be mostly empty; here every access is a chunk of a contiguous run.".into(),
         accepts: Accepts::ALL,
         element_sizes: ANY_WORD.into(),
@@ -335,6 +347,7 @@ fn batched_small() -> Rung {
     };
     rung!("transpose", "batched_small", block [256, 1, 1], Grid::Matrices { per_block: 16_384 }, {
         idea: "Small matrices one behind the other are one long array; only shared memory knows their shape.".into(),
+        chinese: "一个接一个的小矩阵就是一个长数组；只有共享内存知道它们的形状。".into(),
         because: "No tile is left mostly empty, and a block moves one contiguous run on both sides.".into(),
         accepts: Accepts::ALL,
         element_sizes: ANY_WORD.into(),
