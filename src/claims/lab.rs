@@ -1,7 +1,9 @@
 //! Measures figures: times on a device, counts on the simulator.
 
+use super::reading::{half_error, read, sum_error};
 use super::{Figure, What};
-use crate::backend::{Any, Backend, Clock, Device, KernelInfo, Select};
+use crate::backend::{Any, Clock, Device, Select};
+use crate::climb::Progress;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::op::{self, Op};
@@ -22,7 +24,7 @@ pub struct Lab {
 }
 
 /// The seed of every input.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 /// Runs of a rung that may be wrong.
 const RUNS: u64 = 100;
 
@@ -42,57 +44,56 @@ impl Lab {
         self.device.device()
     }
 
-    /// The values of figures, in order; NaN for what this device cannot give.
+    /// Measures figures, until `progress` asks to stop; those of one problem are timed in the same rounds.
+    /// What this device cannot give is NaN from then on.
     ///
     /// # Errors
     /// What a device reports, and a rung that gives a wrong result.
-    pub async fn measure(&self, figures: &[Figure], progress: &mut dyn FnMut(&str)) -> Result<Vec<f64>> {
-        let mut values: Vec<Option<f64>> = figures.iter().map(|figure| self.recall(figure)).collect();
-        for index in 0..figures.len() {
-            if values[index].is_some() {
+    pub async fn measure(&self, figures: &[Figure], progress: &mut dyn Progress) -> Result<()> {
+        for figure in figures {
+            if self.value(figure).is_some() {
                 continue;
             }
-            if figures[index].what.is_arithmetic() {
-                values[index] = Some(half_error(figures[index].what, figures[index].full[0]));
+            if progress.stop() {
+                break;
+            }
+            if figure.what.is_arithmetic() {
+                self.learn(*figure, half_error(figure.what, figure.full[0]));
                 continue;
             }
-            // Rungs of one problem are timed in the same rounds.
-            let mut together: Vec<usize> = Vec::new();
-            for other in index..figures.len() {
-                let new = !together.iter().any(|&i| figures[i] == figures[other]);
-                if new && figures[other].shares_stage(&figures[index]) {
-                    together.push(other);
+            let mut group: Vec<Figure> = Vec::new();
+            for other in figures.iter().filter(|other| other.shares_stage(figure)) {
+                let new = !group.contains(other) && self.value(other).is_none();
+                if new && !other.what.is_arithmetic() {
+                    group.push(*other);
                 }
             }
-            progress(&format!("{} {:?}", figures[index].op, self.dims(&figures[index])));
-            let group: Vec<Figure> = together.iter().map(|&i| figures[i]).collect();
-            let found = match self.group(&group).await {
-                Ok(found) => found,
+            progress.step(&format!("{} {:?}", figure.op, self.dims(figure)));
+            let values = match self.group(&group).await {
+                Ok(values) => values,
                 Err(Error::Unsupported { .. } | Error::Limit { .. } | Error::OutOfMemory { .. }) => {
                     vec![f64::NAN; group.len()]
                 }
                 Err(error) => return Err(error),
             };
-            for (&measured, value) in together.iter().zip(found) {
-                let same = (0..figures.len()).filter(|&i| figures[i] == figures[measured]);
-                same.for_each(|i| values[i] = Some(value));
-                if let Ok(mut known) = self.known.lock() {
-                    known.push((figures[measured], value));
-                }
-            }
+            group.into_iter().zip(values).for_each(|(figure, value)| self.learn(figure, value));
         }
-        // The clock is known once something has run.
-        let clock = self.clock_mhz.lock().ok().and_then(|clock| *clock).map_or(f64::NAN, f64::from);
-        let value = |(figure, value): (&Figure, Option<f64>)| match figure.what {
-            What::ClockMhz => clock,
-            _ => value.unwrap_or(f64::NAN),
-        };
-        Ok(figures.iter().zip(values).map(value).collect())
+        Ok(())
     }
 
-    fn recall(&self, figure: &Figure) -> Option<f64> {
+    /// What was measured: NaN for what this device cannot give, `None` for what was not reached.
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
+        if figure.what == What::ClockMhz {
+            return Some(self.clock_mhz.lock().ok().and_then(|clock| *clock).map_or(f64::NAN, f64::from));
+        }
         let known = self.known.lock().ok()?;
         known.iter().find(|(other, _)| other == figure).map(|(_, value)| *value)
+    }
+
+    fn learn(&self, figure: Figure, value: f64) {
+        if let Ok(mut known) = self.known.lock() {
+            known.push((figure, value));
+        }
     }
 
     pub(super) fn dims<'a>(&self, figure: &'a Figure) -> &'a [u64] {
@@ -166,7 +167,7 @@ impl Lab {
         let timing = Timing {
             warmup: Duration::from_millis(if brief { 0 } else { 30 }),
             budget: Duration::from_millis(200),
-            min_rounds: if brief { 5 } else { 20 },
+            min_rounds: 5,
             max_rounds: if brief { 20 } else { 500 },
             warm_cache,
             ..Timing::default()
@@ -179,10 +180,9 @@ impl Lab {
         Ok(samples)
     }
 
-    /// The time of a hop, from a run of five times as many.
+    /// The time of a hop: of very many, or, where a launch would count, from a run of five times as many.
     async fn hop(&self, op: &'static dyn Op, problem: &Problem, figure: &Figure, once: f64) -> Result<f64> {
         const TIMES: u64 = 5;
-        /// Hops beside whose time a launch does not matter.
         const LONG: u64 = 1 << 19;
         if problem.dim(1) >= LONG {
             return Ok(once / problem.dim(1) as f64);
@@ -239,92 +239,4 @@ impl Lab {
         let threads = rung.passes.first().map_or(0, |pass| pass.block.iter().product());
         read(session, proof.kernels(), figure.what, threads)
     }
-}
-
-/// What the kernels of a rung tell of themselves.
-fn read<'a>(
-    session: &Session<Any>,
-    kernels: impl Iterator<Item = &'a <Any as Backend>::Kernel>,
-    what: What,
-    threads: u32,
-) -> Result<f64> {
-    let mut infos = Vec::new();
-    for kernel in kernels {
-        infos.push(session.backend().inspect(kernel)?);
-    }
-    let Some(KernelInfo { blocks_per_sm, local, .. }) = infos.first() else { return Ok(f64::NAN) };
-    let warp = session.device().warp.max(1);
-    let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
-    match what {
-        What::ResidentWarps => return Ok(known(blocks_per_sm.map(|blocks| blocks * threads.div_ceil(warp)))),
-        What::LocalBytes => return Ok(known(*local)),
-        _ => {}
-    }
-    let profiles: Vec<_> = infos.iter().filter_map(|info| info.profile.as_ref()).collect();
-    if profiles.is_empty() {
-        return Ok(f64::NAN);
-    }
-    let sum = |count: &dyn Fn(&crate::sim::Profile) -> u64| profiles.iter().map(|p| count(p)).sum::<u64>() as f64;
-    let loads = sum(&|p| p.totals.global_load.requests);
-    let shared = sum(&|p| p.totals.shared().wavefronts);
-    Ok(match what {
-        What::LoadSectors => sum(&|p| p.totals.global_load.sectors) / loads,
-        What::Loads => loads * 32.0,
-        What::Efficiency => sum(&|p| p.totals.global().useful_bytes) / sum(&|p| p.totals.global().moved_bytes),
-        What::Wavefronts => sum(&|p| p.totals.shared_load.wavefronts) / sum(&|p| p.totals.shared_load.requests),
-        What::ConflictDegree => shared / sum(&|p| p.totals.shared().ideal_wavefronts),
-        What::Hazards => sum(&|p| p.hazards.len() as u64),
-        _ => f64::NAN,
-    })
-}
-
-/// The error of a sum in units of u times the sum of magnitudes.
-fn sum_error(stage: &Stage<Any>, output: &[u8]) -> Result<f64> {
-    let problem = stage.problem();
-    let bytes = stage.op().input(problem, 0, SEED, problem.dim(0));
-    let values = bytes.chunks_exact(4).filter_map(|b| Element::F32.to_f64(b));
-    // Exact enough: f64 rounds 2^29 times finer.
-    let (sum, magnitude) = values.fold((0.0, 0.0), |(s, m), v| (s + v, m + v.abs()));
-    let got = output.get(..4).and_then(|b| Element::F32.to_f64(b)).unwrap_or(f64::NAN);
-    Ok((got - sum).abs() / (magnitude * f64::from(f32::EPSILON) / 2.0))
-}
-
-/// The error of adding up `len` magnitudes, uniform in [0, 1), in f16, over their sum.
-fn half_error(what: What, len: u64) -> f64 {
-    let round = |value: f64| half::f16::from_f64(value).to_f64();
-    let stream = crate::random::Stream::new(SEED, 0);
-    let (mut exact, mut sum, mut lost) = (0.0, 0.0, 0.0);
-    for place in 0..len {
-        let value = round(stream.uniform(place).abs());
-        exact += value;
-        // Sums of two f16 values are exact in f64, so that each is rounded once.
-        let corrected = if what == What::HalfCompensated { round(value - lost) } else { value };
-        let next = round(sum + corrected);
-        lost = round(round(next - sum) - corrected);
-        sum = next;
-    }
-    (sum - exact).abs() / exact
-}
-
-/// The id of a rung, for good: ladders are never dropped, and a figure is a constant.
-pub(super) fn id_of(op: &str, id: &str) -> Option<&'static str> {
-    const IDS: &[(&str, &[&str])] = &[
-        (
-            "occupancy",
-            &[
-                "block@32",
-                "block@64",
-                "block@128",
-                "block@256",
-                "block@512",
-                "block@1024",
-                "ballast@13k",
-                "ballast@27k",
-                "ballast@47k",
-            ],
-        ),
-        ("registers", &["free", "capped@128", "capped@64", "capped@40", "capped@32"]),
-    ];
-    let (_, ids) = IDS.iter().find(|(name, _)| *name == op)?;
-    ids.iter().copied().find(|known| *known == id)
 }

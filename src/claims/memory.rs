@@ -38,7 +38,7 @@ pub(super) const CLAIMS: &[Claim] = &[
                 Figure::new(What::HopNs, "hierarchy_latency", "shared", &[1 << 10, 1 << 13], &[1 << 10, 1 << 12]),
                 Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 12, 1 << 13], &[1 << 12, 1 << 12]),
                 Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 21, 1 << 17], &[1 << 15, 1 << 12]),
-                Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 27, 1 << 19], &[1 << 20, 1 << 12]),
+                Figure::new(What::HopNs, "hierarchy_latency", "cached", &[1 << 27, 1 << 20], &[1 << 20, 1 << 12]),
                 Figure::new(What::ClockMhz, "copy", "scalar", &[1 << 20], &[1 << 16]),
             ],
             judge: |v| levels(v, &[(20.0, 30.0), (40.0, 60.0), (200.0, 300.0), (800.0, 1200.0)]),

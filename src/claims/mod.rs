@@ -14,16 +14,19 @@ mod judge;
 mod lab;
 mod memory;
 mod print;
+mod reading;
 mod tables;
 mod textbook;
 
 pub use figure::{Figure, What};
 pub use lab::Lab;
 pub use print::{Report, page, read};
-pub use tables::{Level, Resident, levels, resident};
+pub use tables::{Level, Resident};
 
+use crate::climb::Progress;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
+use tables::{levels, resident};
 
 /// What became of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,42 +119,52 @@ pub fn claims() -> impl Iterator<Item = &'static Claim> {
     [article::CLAIMS, memory::CLAIMS, textbook::CLAIMS].into_iter().flatten()
 }
 
-/// The figures of some claims, measured, and the verdicts.
+/// Measures what some claims need, with `tables` what the tables of levels and residency need too, and settles
+/// them. Where `progress` asks to stop, what was not measured is left out.
 ///
 /// # Errors
 /// What the device reports; a figure that it cannot give is not an error.
-pub async fn settle(lab: &Lab, chosen: &[&Claim], progress: &mut dyn FnMut(&str)) -> Result<Vec<Finding>> {
-    let figures: Vec<Figure> = chosen
-        .iter()
-        .flat_map(|claim| match claim.test {
-            Test::Measured { figures, .. } => figures.to_vec(),
-            _ => Vec::new(),
-        })
-        .collect();
-    let values = lab.measure(&figures, progress).await?;
-    let mut rest = values.as_slice();
-    let mut findings = Vec::new();
-    for claim in chosen {
-        let Judgement { verdict, figure } = match claim.test {
+pub async fn settle(lab: &Lab, chosen: &[&Claim], tables: bool, progress: &mut dyn Progress) -> Result<Report> {
+    let mut figures: Vec<Figure> = chosen.iter().flat_map(|claim| claim.test.figures()).copied().collect();
+    if tables {
+        figures.extend(tables::figures());
+    }
+    lab.measure(&figures, progress).await?;
+    let findings = chosen.iter().filter_map(|claim| claim.finding(lab)).collect();
+    let (levels, resident) = if tables { (levels(lab), resident(lab)) } else { Default::default() };
+    Ok(Report::new(lab, findings, levels, resident))
+}
+
+impl Test {
+    /// What it measures.
+    pub fn figures(&self) -> &'static [Figure] {
+        match self {
+            Test::Measured { figures, .. } => figures,
+            _ => &[],
+        }
+    }
+}
+
+impl Claim {
+    /// What a lab's values come to; `None` where one was not reached.
+    fn finding(&self, lab: &Lab) -> Option<Finding> {
+        let Judgement { verdict, figure } = match self.test {
             Test::Measured { figures, judge } => {
-                let (own, others) = rest.split_at(figures.len());
-                rest = others;
-                judge(own)
+                judge(&figures.iter().map(|figure| lab.value(figure)).collect::<Option<Vec<f64>>>()?)
             }
             Test::Settled { verdict, figure } => Judgement { verdict, figure: figure.into() },
             Test::Later => Judgement { verdict: Verdict::Later, figure: String::new() },
         };
-        findings.push(Finding {
-            id: claim.id.into(),
-            claim: claim.claim.into(),
-            gpu: claim.gpu.into(),
-            predicate: claim.predicate.into(),
+        Some(Finding {
+            id: self.id.into(),
+            claim: self.claim.into(),
+            gpu: self.gpu.into(),
+            predicate: self.predicate.into(),
             verdict,
             figure,
-            because: claim.because.into(),
-        });
+            because: self.because.into(),
+        })
     }
-    Ok(findings)
 }
 
 /// Holds where a condition on a value is met; depends where there is no value.
@@ -208,14 +221,18 @@ mod tests {
 
     #[test]
     fn every_figure_names_a_rung() {
+        for figure in claims().flat_map(|claim| claim.test.figures()).copied().chain(tables::figures()) {
+            let op = crate::op::find(figure.op).expect("an op");
+            let known = figure.rung.is_empty() || op.ladder().iter().any(|rung| rung.id() == figure.rung);
+            assert!(known, "{}/{}", figure.op, figure.rung);
+            assert!([figure.full, figure.small].iter().all(|d| d.len() == op.dims().len()), "{}", figure.rung);
+        }
+    }
+
+    #[test]
+    fn a_device_that_cannot_tell_gives_a_verdict_all_the_same() {
         for claim in claims() {
             let Test::Measured { figures, judge } = claim.test else { continue };
-            for figure in figures {
-                let op = crate::op::find(figure.op).expect("an op");
-                let known = figure.rung.is_empty() || op.ladder().iter().any(|rung| rung.id() == figure.rung);
-                assert!(known, "{}: {}/{}", claim.id, figure.op, figure.rung);
-                assert!([figure.full, figure.small].iter().all(|d| d.len() == op.dims().len()), "{}", claim.id);
-            }
             let nothing = vec![f64::NAN; figures.len()];
             assert_ne!(judge(&nothing).verdict, Verdict::Later, "{}", claim.id);
         }

@@ -3,7 +3,6 @@
 use super::figure::ns;
 use super::{Figure, Lab, What};
 use crate::backend::Device;
-use crate::error::Result;
 use serde::{Deserialize, Serialize};
 
 /// One level of the memory hierarchy.
@@ -162,77 +161,113 @@ const LEVELS: &[Row] = &[
         name: "memory",
         capacity: MEMORY,
         claimed: OF_MEMORY,
-        hop: hop("cached", &[1 << 25, 1 << 19], &[1 << 18, 1 << 12]),
+        hop: hop("cached", &[1 << 25, 1 << 20], &[1 << 18, 1 << 12]),
         rate: sweep("cached", &[1 << 25, 128], &[1 << 18, 4]),
     },
     Row {
         name: "memory",
         capacity: MEMORY,
         claimed: OF_MEMORY,
-        hop: hop("cached", &[1 << 27, 1 << 19], &[1 << 20, 1 << 12]),
+        hop: hop("cached", &[1 << 27, 1 << 20], &[1 << 20, 1 << 12]),
         rate: sweep("cached", &[1 << 27, 256], &[1 << 20, 4]),
     },
 ];
 
-/// The table of the levels.
-///
-/// # Errors
-/// What the device reports.
-pub async fn levels(lab: &Lab, progress: &mut dyn FnMut(&str)) -> Result<Vec<Level>> {
-    let clock = Figure::new(What::ClockMhz, "copy", "scalar", &[1 << 20], &[1 << 16]);
-    let known = |value: f64| value.is_finite().then_some(value);
-    let mut rows = Vec::new();
-    for row in LEVELS {
-        let rate = row.rate.map(|(figure, _)| figure);
-        let figures: Vec<Figure> = row.hop.into_iter().chain(rate).chain([clock]).collect();
-        let mut values = lab.measure(&figures, progress).await?.into_iter();
-        let latency = row.hop.and_then(|_| values.next()).and_then(known);
-        let gbps = row.rate.and_then(|(figure, bytes)| known(bytes(lab.dims(&figure)) as f64 / values.next()?));
-        let clock = values.next().and_then(known);
-        rows.push(Level {
-            level: row.name.into(),
-            capacity: (row.capacity)(lab.device()).unwrap_or_default(),
-            claimed: row.claimed.into(),
-            set_bytes: row.hop.or(rate.filter(|f| f.op == "hierarchy_bandwidth")).map(|f| lab.dims(&f)[0] * 4),
-            latency_ns: latency,
-            latency_cycles: latency.zip(clock).map(|(ns, mhz)| ns * mhz / 1e3),
-            gbps,
-        });
-    }
-    Ok(rows)
+/// Rungs under limits of residency, on one problem.
+struct Limited {
+    op: &'static str,
+    rungs: &'static [&'static str],
+    full: &'static [u64],
+    small: &'static [u64],
+    /// Shared memory that a block claims beyond its need, in KiB.
+    ballast: &'static [u32],
 }
 
-/// The table of residency.
-///
-/// # Errors
-/// What the device reports.
-pub async fn resident(lab: &Lab, progress: &mut dyn FnMut(&str)) -> Result<Vec<Resident>> {
-    let mut runs: Vec<(String, Figure)> = Vec::new();
-    for op in ["occupancy", "registers"] {
-        let (full, small): (&[u64], &[u64]) =
-            if op == "occupancy" { (&[1 << 25], &[1 << 16]) } else { (&[1 << 20], &[1 << 10]) };
-        for rung in crate::op::find(op)?.ladder() {
-            // Ids of a ladder live as long as the program; a figure borrows them for good.
-            let Some(id) = super::lab::id_of(op, &rung.id()) else { continue };
-            runs.push((format!("{op}/{id}"), ns(op, id, full, small)));
-        }
-    }
-    runs.push(("matmul/tiled@32".into(), ns("matmul", "tiled@32", &[4096, 4096, 4096], &[128, 128, 128])));
-    for ballast in [0, 50 << 10, 100 << 10, 200 << 10] {
-        let figure = ns("matmul", "tiled@16", &[4096, 4096, 4096], &[128, 128, 128]).with_ballast(ballast);
-        runs.push((format!("matmul/tiled@16 with {} KiB of ballast", ballast >> 10), figure));
-    }
-    let mut figures = Vec::new();
-    for what in [What::Ns, What::ResidentWarps, What::LocalBytes] {
-        figures.extend(runs.iter().map(|(_, figure)| Figure { what, ..*figure }));
-    }
-    let values = lab.measure(&figures, progress).await?;
-    let known = |value: f64| value.is_finite().then_some(value);
-    let row = |(index, (rung, _)): (usize, &(String, Figure))| Resident {
-        rung: rung.clone(),
-        ms: known(values[index] / 1e6),
-        warps: known(values[runs.len() + index]),
-        local_bytes: known(values[2 * runs.len() + index]),
+const LIMITED: &[Limited] = &[
+    Limited {
+        op: "occupancy",
+        rungs: &[
+            "block@32",
+            "block@64",
+            "block@128",
+            "block@256",
+            "block@512",
+            "block@1024",
+            "ballast@13k",
+            "ballast@27k",
+            "ballast@47k",
+        ],
+        full: &[1 << 25],
+        small: &[1 << 16],
+        ballast: &[0],
+    },
+    Limited {
+        op: "registers",
+        rungs: &["free", "capped@128", "capped@64", "capped@40", "capped@32"],
+        full: &[1 << 20],
+        small: &[1 << 10],
+        ballast: &[0],
+    },
+    Limited { op: "matmul", rungs: &["tiled@32"], full: &[4096, 4096, 4096], small: &[128, 128, 128], ballast: &[0] },
+    Limited {
+        op: "matmul",
+        rungs: &["tiled@16"],
+        full: &[4096, 4096, 4096],
+        small: &[128, 128, 128],
+        ballast: &[0, 50, 100, 200],
+    },
+];
+
+/// The times of the table of residency.
+fn runs() -> impl Iterator<Item = Figure> {
+    LIMITED.iter().flat_map(|row| {
+        let time = |rung: &'static str| ns(row.op, rung, row.full, row.small);
+        row.rungs.iter().flat_map(move |rung| row.ballast.iter().map(move |kib| time(rung).with_ballast(kib << 10)))
+    })
+}
+
+/// What both tables need.
+pub(super) fn figures() -> impl Iterator<Item = Figure> {
+    let of_level = |row: &Row| row.hop.into_iter().chain(row.rate.map(|(figure, _)| figure));
+    let readings = [What::Ns, What::ResidentWarps, What::LocalBytes];
+    let of_run = move |run: Figure| readings.into_iter().map(move |what| Figure { what, ..run });
+    LEVELS.iter().flat_map(of_level).chain(runs().flat_map(of_run))
+}
+
+/// The table of the levels, of what was measured.
+pub(super) fn levels(lab: &Lab) -> Vec<Level> {
+    let known = |figure: &Figure| lab.value(figure).filter(|value| value.is_finite());
+    let clock = known(&Figure::new(What::ClockMhz, "copy", "scalar", &[1 << 20], &[1 << 16]));
+    let level = |row: &Row| {
+        let rate = row.rate.map(|(figure, _)| figure);
+        row.hop.iter().chain(&rate).all(|figure| lab.value(figure).is_some()).then(|| {
+            let latency = row.hop.as_ref().and_then(known);
+            let gbps = row.rate.and_then(|(figure, bytes)| Some(bytes(lab.dims(&figure)) as f64 / known(&figure)?));
+            Level {
+                level: row.name.into(),
+                capacity: (row.capacity)(lab.device()).unwrap_or_default(),
+                claimed: row.claimed.into(),
+                set_bytes: row.hop.or(rate.filter(|f| f.op == "hierarchy_bandwidth")).map(|f| lab.dims(&f)[0] * 4),
+                latency_ns: latency,
+                latency_cycles: latency.zip(clock).map(|(ns, mhz)| ns * mhz / 1e3),
+                gbps,
+            }
+        })
     };
-    Ok(runs.iter().enumerate().map(row).collect())
+    LEVELS.iter().filter_map(level).collect()
+}
+
+/// The table of residency, of what was measured.
+pub(super) fn resident(lab: &Lab) -> Vec<Resident> {
+    let row = |run: Figure| {
+        let read = |what| lab.value(&Figure { what, ..run }).map(|value| Some(value).filter(|v| v.is_finite()));
+        let ballast = if run.ballast > 0 { format!(" with {} KiB of ballast", run.ballast >> 10) } else { "".into() };
+        Some(Resident {
+            rung: format!("{}/{}{}", run.op, run.rung, ballast),
+            ms: read(What::Ns)?.map(|ns| ns / 1e6),
+            warps: read(What::ResidentWarps)?,
+            local_bytes: read(What::LocalBytes)?,
+        })
+    };
+    runs().filter_map(row).collect()
 }

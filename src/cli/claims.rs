@@ -1,10 +1,12 @@
 //! `claims`: what texts say about GPUs, tested on this one.
 
+use super::run::{interrupted, listen};
 use super::selectors::DeviceArguments;
 use super::terminal::print;
 use clap::Args;
 use gpu_ladder::backend::{Any, BACKENDS, Select};
-use gpu_ladder::claims::{Claim, Lab, Report, claims as all, levels, page, read, resident, settle};
+use gpu_ladder::claims::{Claim, Lab, Report, claims as all, page, read, settle};
+use gpu_ladder::climb::Progress;
 use gpu_ladder::{Error, Result};
 use std::path::PathBuf;
 
@@ -23,7 +25,20 @@ pub struct ClaimsArguments {
     kept: Vec<PathBuf>,
 }
 
-/// Settles the claims and prints them.
+/// A line for each step, and an end where somebody interrupts.
+struct Steps;
+
+impl Progress for Steps {
+    fn step(&mut self, what: &str) {
+        tracing::info!("{what}");
+    }
+
+    fn stop(&self) -> bool {
+        interrupted()
+    }
+}
+
+/// Settles the claims and prints them; those that an interruption left unmeasured are not in what is printed.
 pub fn claims(arguments: &ClaimsArguments) -> Result<bool> {
     let reports = if arguments.kept.is_empty() { vec![measured(arguments)?] } else { kept(&arguments.kept)? };
     let text = match arguments.format.as_str() {
@@ -39,7 +54,7 @@ pub fn claims(arguments: &ClaimsArguments) -> Result<bool> {
         }
     };
     print(&text);
-    Ok(true)
+    if arguments.kept.is_empty() && interrupted() { Err(Error::Interrupted) } else { Ok(true) }
 }
 
 fn kept(paths: &[PathBuf]) -> Result<Vec<Report>> {
@@ -63,15 +78,10 @@ fn measured(arguments: &ClaimsArguments) -> Result<Report> {
         return Err(Error::Unknown { kind: "claim", word: id.clone(), known });
     }
     let select = arguments.device.select();
+    listen();
     pollster::block_on(async {
         let lab = open(&arguments.device.backend, &select).await?;
-        let mut progress = |step: &str| tracing::info!("{step}");
-        let findings = settle(&lab, &chosen, &mut progress).await?;
-        if !arguments.ids.is_empty() {
-            return Ok(Report::new(&lab, findings, Vec::new(), Vec::new()));
-        }
-        let (levels, resident) = (levels(&lab, &mut progress).await?, resident(&lab, &mut progress).await?);
-        Ok(Report::new(&lab, findings, levels, resident))
+        settle(&lab, &chosen, arguments.ids.is_empty(), &mut Steps).await
     })
 }
 

@@ -212,6 +212,11 @@ fn write_matrix(path: &Path, climb: &Climb, ascent: &Ascent) -> Result<()> {
 /// second one ends the process as usual.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Whether somebody has interrupted a run that keeps what it has.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 struct Watched(Spinner);
 
 impl Progress for Watched {
@@ -220,12 +225,12 @@ impl Progress for Watched {
     }
 
     fn stop(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        interrupted()
     }
 }
 
-/// Climbs, with progress where somebody watches.
-pub fn watched(climb: &Climb) -> Result<Ascent> {
+/// From now on the first interruption only sets [`interrupted`].
+pub fn listen() {
     // Without a handler an interruption ends the process and loses the rows; that is no reason not to run.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
@@ -234,5 +239,10 @@ pub fn watched(climb: &Climb) -> Result<Ascent> {
         }
         complain("interrupted: the rows so far follow; once more ends at once");
     });
+}
+
+/// Climbs, with progress where somebody watches.
+pub fn watched(climb: &Climb) -> Result<Ascent> {
+    listen();
     pollster::block_on(climb.run(&mut Watched(Spinner::new())))
 }
