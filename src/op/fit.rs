@@ -123,13 +123,28 @@ fn fits_device(rung: &Rung, device: &Device, problem: &Problem) -> bool {
         && rung.cooperative.as_ref().is_none_or(multiplies)
         && tuned.passes.iter().all(|pass| threads(pass) <= device.limits.threads_per_block.into())
         && rung.static_shared(language, size) <= device.limits.shared_static.into()
-        && tuned.cuda_needs.dynamic_shared <= device.limits.shared_dynamic
+        // WGSL has no dynamic shared memory: what the row says of it is about the CUDA kernel.
+        && (language == Language::Wgsl || tuned.cuda_needs.dynamic_shared <= device.limits.shared_dynamic)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::op::Transpose;
+
+    #[cfg(feature = "sim")]
+    #[test]
+    fn what_the_cuda_kernel_needs_keeps_no_wgsl_kernel_away() {
+        use crate::backend::{Backend, Select, sim::Sim};
+        let sim = pollster::block_on(Sim::open(&Select::default())).expect("the simulator opens anywhere");
+        let mut device = sim.device().clone();
+        device.limits.shared_dynamic = 0;
+        let problem = Problem::new(Element::F32, [512, 512, 8192]);
+        for word in ["split_workspace@16", "compact"] {
+            let rung = crate::op::Matmul.ladder().iter().find(|rung| rung.id() == word).expect("a rung");
+            assert!(runs(&crate::op::Matmul, rung, &device, &problem), "{word}");
+        }
+    }
 
     #[test]
     fn a_rung_of_one_matrix_does_not_run_a_batch_whose_bands_are_single() {
