@@ -115,7 +115,7 @@ pub struct Checklist {
 }
 
 /// Sectors beyond this share of the fewest possible are worth a word.
-const WASTE: f64 = 1.25;
+const WASTE: f64 = 1.2;
 /// Bank conflicts beyond this degree are worth a word.
 const CONFLICT: f64 = 1.25;
 /// Warps with less than this share of their lanes active are worth a word.

@@ -60,7 +60,7 @@ impl Op for Branch {
     }
 
     fn about(&self) -> &'static str {
-        "output = steps of one of two generators, by kind"
+        "output = steps of one of two generators; the pattern of the choice: 0 by thread, 1 by warp, 2 random, 3 sorted, 4 and 5 all the same"
     }
 
     fn dims(&self) -> &'static [&'static str] {
@@ -90,7 +90,7 @@ impl Op for Branch {
     }
 
     fn of_size(&self, size: u64) -> Vec<u64> {
-        vec![size.saturating_mul(size), 256, 2]
+        vec![size.saturating_mul(size), 64, 2]
     }
 
     fn examples(&self) -> Vec<Vec<u64>> {

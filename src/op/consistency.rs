@@ -93,7 +93,7 @@ impl Op for Consistency {
     }
 
     fn about(&self) -> &'static str {
-        "output = input, handed from one block to another"
+        "output = input, handed from one block to another, which looks for it at most `spins` times"
     }
 
     fn dims(&self) -> &'static [&'static str] {
@@ -122,7 +122,7 @@ impl Op for Consistency {
     }
 
     fn of_size(&self, size: u64) -> Vec<u64> {
-        vec![size.saturating_mul(size), 1 << 20]
+        vec![size.saturating_mul(size) / 16, 1 << 16]
     }
 
     fn examples(&self) -> Vec<Vec<u64>> {

@@ -102,6 +102,10 @@ impl Op for Convolve {
         Work { bytes: 8.0 * elements, flops: 4.0 * TAPS as f64 * elements }
     }
 
+    fn of_size(&self, size: u64) -> Vec<u64> {
+        vec![size.div_ceil(2), size.div_ceil(2)]
+    }
+
     fn distribution(&self) -> Distribution {
         Distribution::Uniform
     }

@@ -46,7 +46,7 @@ impl Op for Gather {
     }
 
     fn about(&self) -> &'static str {
-        "output[i] = input[index[i]]"
+        "output[i] = input[index[i]], indices permuted inside windows: 1 is in order"
     }
 
     fn dims(&self) -> &'static [&'static str] {

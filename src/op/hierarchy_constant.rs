@@ -67,7 +67,7 @@ impl Op for HierarchyConstant {
     }
 
     fn about(&self) -> &'static str {
-        "output = sum of 64 entries of a table, from index[i] on"
+        "output = sum of 64 entries of a table, from index[i] on; a warp reads `spread` entries at a time"
     }
 
     fn dims(&self) -> &'static [&'static str] {

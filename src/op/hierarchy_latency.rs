@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::random::permuted;
 use crate::rung::{Grid, Need, Rung, rung};
 use crate::verify::Expected;
+use crate::words::{Phrase, Said};
 use bytemuck::{Pod, Zeroable};
 use std::sync::{Arc, LazyLock};
 
@@ -24,6 +25,8 @@ struct Params {
     hops: u32,
     pad: u32,
 }
+
+static PER_HOP: Phrase = Phrase { english: "{0} ns per hop", chinese: "每跳 {0} ns" };
 
 /// Words of a line.
 const LINE: u64 = 32;
@@ -69,7 +72,7 @@ impl Op for HierarchyLatency {
     }
 
     fn about(&self) -> &'static str {
-        "output = where a chain of hops through the set ends"
+        "output = where a chain of hops through the set ends: a load per hop, each waiting for the one before"
     }
 
     fn dims(&self) -> &'static [&'static str] {
@@ -94,6 +97,11 @@ impl Op for HierarchyLatency {
 
     fn work(&self, problem: &Problem) -> Work {
         Work { bytes: 4.0 * problem.dim(1) as f64 + 4.0, flops: 0.0 }
+    }
+
+    fn told(&self, dims: &[u64], ns: f64) -> Option<Said> {
+        let hop = ns / *dims.get(1)? as f64;
+        Some(PER_HOP.with([format!("{hop:.1}")]))
     }
 
     fn switch(&self, problem: &Problem, _name: &str) -> u32 {

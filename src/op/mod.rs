@@ -12,6 +12,7 @@ use crate::problem::{Layout, Precision, Problem};
 use crate::random;
 use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, Switch, TensorMapRow, has_all, settings};
 use crate::verify::Expected;
+use crate::words::Said;
 use std::sync::Arc;
 
 pub use fit::{Band, Window, accepts, parts, runs};
@@ -268,6 +269,12 @@ pub trait Op: Sync {
     /// What [`input`](Self::input) makes, in the words of a report.
     fn generated(&self) -> &'static str {
         self.distribution().name()
+    }
+
+    /// What a time comes to in the op's own unit, where bytes and operations of the least work do not tell: the
+    /// nanoseconds of a hop, say. The dimensions are those of [`Problem::dims`].
+    fn told(&self, _dims: &[u64], _ns: f64) -> Option<Said> {
+        None
     }
 
     /// The dimensions of a problem whose matrices are `size` x `size`; a vector has as many elements.

@@ -50,7 +50,7 @@ impl Op for Scatter {
     }
 
     fn about(&self) -> &'static str {
-        "output[index[i]] = input[i]"
+        "output[index[i]] = input[i], indices permuted inside windows: 1 is in order"
     }
 
     fn dims(&self) -> &'static [&'static str] {

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::problem::Problem;
 use crate::rung::{Grid, Rung, rung};
 use crate::verify::Expected;
+use crate::words::{Phrase, Said};
 use bytemuck::{Pod, Zeroable};
 use std::sync::{Arc, LazyLock};
 
@@ -27,6 +28,9 @@ struct Params {
 /// Words of a row, and rows of a group, as in every kernel.
 const COLS: u64 = 32;
 const ROWS: u64 = 64;
+
+static FROM_SHARED: Phrase =
+    Phrase { english: "{0} GB/s out of shared memory", chinese: "从共享内存读取 {0} GB/s" };
 
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     const GRID: Grid = Grid::Linear { per_block: 64 };
@@ -117,6 +121,11 @@ impl Op for Shared {
 
     fn work(&self, problem: &Problem) -> Work {
         Work { bytes: 4.0 * (COLS + 1) as f64 * problem.dim(0) as f64, flops: 0.0 }
+    }
+
+    fn told(&self, dims: &[u64], ns: f64) -> Option<Said> {
+        let [rows, rounds] = dims else { return None };
+        Some(FROM_SHARED.with([format!("{:.1}", 4.0 * COLS as f64 * *rows as f64 * *rounds as f64 / ns)]))
     }
 
     fn examples(&self) -> Vec<Vec<u64>> {

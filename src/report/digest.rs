@@ -16,7 +16,7 @@ const MOST_SENTENCES: usize = 7;
 /// A step within this share of 1 is small.
 const SMALL: f64 = 0.03;
 
-/// One line of the table: the variants of one rung, of which each backend shows its best.
+/// One line of the table: a rung, or where there are many the variants of one, of which each backend shows its best.
 struct Line<'a> {
     label: String,
     cells: Vec<Option<&'a Row>>,
@@ -74,7 +74,11 @@ fn one(rows: &[Row], page: &Page) -> String {
 
 /// The lines, and how many rungs run nowhere.
 fn lines<'a>(rows: &'a [Row], backends: &[(String, String)]) -> (Vec<Line<'a>>, usize) {
-    let family = |row: &Row| row.rung.split('@').next().unwrap_or_default().to_string();
+    let mut all: Vec<&str> = rows.iter().map(|row| row.rung.as_str()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let apart = all.len() <= MOST_LINES;
+    let family = |row: &Row| row.rung.split('@').next().filter(|_| !apart).unwrap_or(&row.rung).to_string();
     let mut families: Vec<(String, bool)> = Vec::new();
     for row in rows {
         let key = (family(row), row.library.is_some());
@@ -102,7 +106,7 @@ fn lines<'a>(rows: &'a [Row], backends: &[(String, String)]) -> (Vec<Line<'a>>, 
             continue;
         }
         let variants: Vec<&str> = best.iter().filter_map(|id| id.split_once('@')).map(|(_, variant)| variant).collect();
-        let label = if variants.is_empty() { name } else { format!("{name}@{}", variants.join("/")) };
+        let label = if variants.is_empty() || apart { name } else { format!("{name}@{}", variants.join("/")) };
         ids.sort_unstable();
         ids.dedup();
         lines.push(Line { label, hidden: ids.len() - best.len().min(ids.len()), cells });

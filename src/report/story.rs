@@ -87,6 +87,11 @@ impl Background {
     fn headline(&self, row: &Row) -> String {
         let text = |said: Said| said.text(self.language);
         let mut parts = Vec::new();
+        let dims: Vec<u64> = row.dims.iter().map(|(_, value)| *value).collect();
+        let told = |op: &dyn crate::op::Op| op.told(&dims, row.median_ms? * 1e6);
+        if let Some(told) = crate::op::find(&row.op).ok().and_then(told) {
+            return text(words::BEST.with([row.backend.clone(), row.rung.clone(), text(told)]));
+        }
         if let Some((value, unit)) = rate(row) {
             parts.push(format!("{} {unit}", significant(Some(value))));
         }
