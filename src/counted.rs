@@ -1,10 +1,10 @@
 //! A rung run on the simulator at a size that takes a moment: the counters behind every explanation.
 
-use crate::backend::{Backend, Select, sim::Sim};
+use crate::backend::{Backend, KernelInfo, Select, sim::Sim};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::problem::Problem;
-use crate::rung::{Rung, Source};
+use crate::rung::{Promise, Rung, Source};
 use crate::session::{Inputs, Session, Verdict};
 use crate::sim::{Machine, Profile};
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub struct Counted {
     pub machine: Machine,
     /// The counters of each pass.
     pub profiles: Vec<Arc<Profile>>,
+    /// The counters of all passes together.
+    pub whole: Profile,
 }
 
 /// Counted rungs by `op/rung`.
@@ -28,7 +30,7 @@ pub type Counts = BTreeMap<String, Counted>;
 
 impl Counted {
     /// The pass that did most.
-    pub fn profile(&self) -> Option<&Profile> {
+    pub fn longest_pass(&self) -> Option<&Profile> {
         self.profiles.iter().max_by_key(|profile| profile.totals.instructions).map(Arc::as_ref)
     }
 
@@ -56,7 +58,7 @@ pub fn small(op: &dyn Op, problem: &Problem, most: u64) -> Problem {
     small
 }
 
-/// Runs a rung on a simulated machine, verifies it, and returns what was counted.
+/// Runs a rung on a simulated machine, verifies it unless it is wrong by design, and returns what was counted.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where the rung has no WGSL twin or does not take the problem; a wrong result
@@ -67,19 +69,25 @@ pub fn count(op: &'static dyn Op, rung: &Rung, problem: &Problem, machine: &Mach
         let session = Session::new(sim);
         let stage = session.stage(op, problem, Inputs::Seeded(1)).await?;
         let prepared = session.prepare(&stage, rung).await?;
-        let proof = match session.verify(prepared).await? {
-            Verdict::Pass(proof) => proof,
-            Verdict::Fail(mismatch) => return Err(Error::device(rung.id(), mismatch)),
+        let infos: Vec<KernelInfo> = if matches!(rung.promise, Promise::Nothing { .. }) {
+            session.wrong_runs(&prepared, 1).await?;
+            prepared.kernels().filter_map(|kernel| session.backend().inspect(kernel).ok()).collect()
+        } else {
+            match session.verify(prepared).await? {
+                Verdict::Pass(proof) => proof.kernels().filter_map(|k| session.backend().inspect(k).ok()).collect(),
+                Verdict::Fail(mismatch) => return Err(Error::device(rung.id(), mismatch)),
+            }
         };
-        let profiles: Vec<Arc<Profile>> =
-            proof.kernels().filter_map(|kernel| session.backend().inspect(kernel).ok()?.profile).collect();
-        if profiles.is_empty() {
-            return Err(Error::Unsupported {
-                what: rung.id(),
-                because: "nothing was counted: it is a call of the backend, or the problem is empty".into(),
-            });
-        }
-        Ok(Counted { rung: rung.clone(), problem: problem.clone(), machine: machine.clone(), profiles })
+        // A pass with a kernel of its own has a source of its own.
+        let own = |place: usize| rung.passes.get(place).is_some_and(|pass| pass.kernel.is_none());
+        let launches: Vec<(&Profile, bool)> =
+            infos.iter().enumerate().filter_map(|(i, info)| Some((&**info.profile.as_ref()?, own(i)))).collect();
+        let whole = Profile::together(&launches).ok_or_else(|| Error::Unsupported {
+            what: rung.id(),
+            because: "nothing was counted: it is a call of the backend, or the problem is empty".into(),
+        })?;
+        let profiles = infos.into_iter().filter_map(|info| info.profile).collect();
+        Ok(Counted { rung: rung.clone(), problem: problem.clone(), machine: machine.clone(), profiles, whole })
     })
 }
 

@@ -9,6 +9,7 @@
 //! - claims C, of a textbook chapter on hardware, hierarchy and a matrix product.
 
 mod article;
+mod article_practice;
 mod figure;
 mod judge;
 mod lab;
@@ -116,7 +117,7 @@ pub struct Finding {
 
 /// Every claim, in order.
 pub fn claims() -> impl Iterator<Item = &'static Claim> {
-    [article::CLAIMS, memory::CLAIMS, textbook::CLAIMS].into_iter().flatten()
+    [article::CLAIMS, article_practice::CLAIMS, memory::CLAIMS, textbook::CLAIMS].into_iter().flatten()
 }
 
 /// Measures what some claims need, with `tables` what the tables of levels and residency need too, and settles

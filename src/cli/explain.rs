@@ -3,24 +3,23 @@
 use super::selectors::problem_of_size;
 use super::terminal::print;
 use clap::Args;
-use gpu_ladder::backend::{Backend, Select, sim::Sim};
+use gpu_ladder::counted::{Counted, count};
 use gpu_ladder::diagnose::{Checklist, Finding, Measured, checklist, diagnose};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::rung::{Rung, Source};
+use gpu_ladder::rung::{Promise, Rung, Source};
 use gpu_ladder::sim::{Counters, Machine, Profile};
 use gpu_ladder::words::{self, Language};
-use gpu_ladder::{Error, Inputs, Problem, Result, Session, Verdict};
+use gpu_ladder::{Error, Problem, Result};
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// The flags of `explain`.
 #[derive(Args)]
 pub struct ExplainArguments {
     /// The rung, as OP/RUNG; see `list`.
     rung: String,
-    /// Every dimension of the problem.
-    #[arg(long, default_value_t = 256)]
-    size: u64,
+    /// Every dimension of the problem (default: 256, or what the rung takes).
+    #[arg(long)]
+    size: Option<u64>,
     /// The machine model.
     #[arg(long, default_value = "nvidia-h200")]
     machine: String,
@@ -53,16 +52,16 @@ pub fn explain(arguments: &ExplainArguments) -> Result<bool> {
         word: rung_name.into(),
         known: ladder.iter().map(Rung::id).collect(),
     })?;
-    let problem = problem_of_size(op, arguments.size);
+    let problem = problem(op, &ladder[place], arguments.size);
     let machine = Machine::load(&arguments.machine).map_err(|e| Error::Option {
         option: "--machine",
         value: arguments.machine.clone(),
         problem: e.to_string(),
     })?;
-    let profile = profile(op, &ladder[place], &problem, &machine)?;
-    let below = place.checked_sub(1).map(|i| &ladder[i]);
-    let below = below.and_then(|rung| Some((rung, self::profile(op, rung, &problem, &machine).ok()?)));
-    let mut findings = diagnose(&profile, &machine, Measured::default());
+    let counted = count(op, &ladder[place], &problem, &machine)?;
+    let profile = &counted.whole;
+    let below = place.checked_sub(1).and_then(|i| count(op, &ladder[i], &problem, &machine).ok());
+    let mut findings = diagnose(profile, &machine, Measured::default());
     // The small problem's doing, not the rung's.
     findings.retain(|finding| !finding.symptom.is(&words::FEW_BLOCKS));
     if json {
@@ -72,13 +71,14 @@ pub fn explain(arguments: &ExplainArguments) -> Result<bool> {
             "idea": ladder[place].idea,
             "because": ladder[place].because,
             "findings": findings.iter().map(Finding::to_string).collect::<Vec<_>>(),
-            "profile": *profile,
+            "profile": profile,
         });
         print(&format!("{document:#}\n"));
     } else {
-        print(&text(op, &ladder[place], &problem, &profile, below.as_ref(), &machine, &findings, language));
+        print(&text(op, &counted, below.as_ref(), &findings, language));
     }
-    Ok(!profile.has_errors())
+    let wrong_by_design = matches!(ladder[place].promise, Promise::Nothing { .. });
+    Ok(wrong_by_design || !profile.has_errors())
 }
 
 /// Whether `format` is JSON; only text and JSON are known here.
@@ -90,48 +90,37 @@ pub fn text_or_json(format: &str) -> Result<bool> {
     }
 }
 
-/// A verified run of a rung on the simulator.
-fn profile(op: &'static dyn Op, rung: &Rung, problem: &Problem, machine: &Machine) -> Result<Arc<Profile>> {
-    pollster::block_on(async {
-        let sim = Sim::open(&Select { device: Some(machine.name.clone()), ..Select::default() }).await?;
-        let session = Session::new(sim);
-        let stage = session.stage(op, problem, Inputs::Seeded(1)).await?;
-        let prepared = session.prepare(&stage, rung).await?;
-        let proof = match session.verify(prepared).await? {
-            Verdict::Pass(proof) => proof,
-            Verdict::Fail(mismatch) => return Err(Error::device(rung.id(), mismatch)),
-        };
-        let first = proof.kernels().next().map(|kernel| session.backend().inspect(kernel)).transpose()?;
-        first.and_then(|info| info.profile).ok_or_else(|| Error::Unsupported {
-            what: rung.id(),
-            because: "nothing was counted: it is a call of the backend, or the problem is empty".into(),
-        })
-    })
+/// The problem of a size, or where nobody asked for one and the rung does not take that, the largest of the op's
+/// examples that it takes.
+fn problem(op: &dyn Op, rung: &Rung, size: Option<u64>) -> Problem {
+    const SIZE: u64 = 256;
+    let of_size = problem_of_size(op, size.unwrap_or(SIZE));
+    let takes = |problem: &Problem| op::accepts(op, rung, gpu_ladder::rung::Language::Wgsl, problem).is_ok();
+    if size.is_some() || takes(&of_size) {
+        return of_size;
+    }
+    let examples = op.examples().into_iter().map(|dims| Problem { dims, ..of_size.clone() });
+    examples.filter(takes).last().unwrap_or(of_size)
 }
 
-#[allow(clippy::too_many_arguments)] // one caller
-fn text(
-    op: &dyn Op,
-    rung: &Rung,
-    problem: &Problem,
-    profile: &Profile,
-    below: Option<&(&Rung, Arc<Profile>)>,
-    machine: &Machine,
-    findings: &[Finding],
-    language: Language,
-) -> String {
+fn text(op: &dyn Op, counted: &Counted, below: Option<&Counted>, findings: &[Finding], language: Language) -> String {
+    let (rung, profile) = (&counted.rung, &counted.whole);
     let mut out = String::new();
-    let dims: Vec<String> = op.dims().iter().zip(&problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
+    let dims: Vec<String> = op.dims().iter().zip(&counted.problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
     let _ = writeln!(out, "{}/{}, {}, simulated {}", op.name(), rung.id(), dims.join(", "), profile.machine);
     let idea = words::idea(rung, language);
-    let _ = writeln!(out, "Idea: {idea}\nWhy it pays: {}\n", rung.because);
+    let _ = writeln!(out, "Idea: {idea}\nWhy it pays: {}", rung.because);
+    if let Promise::Nothing { because } = &rung.promise {
+        let _ = writeln!(out, "Wrong by design: {because}");
+    }
+    out.push('\n');
     if let Source::Text(source) = &rung.wgsl {
         out.push_str(&annotated(source, profile));
     }
-    out.push_str(&summary(profile, machine, findings, language));
-    if let Some((below, before)) = below {
-        let _ = writeln!(out, "\nAgainst {}, the rung below:", below.id());
-        out.push_str(&step(&before.totals, &profile.totals));
+    out.push_str(&summary(profile, &counted.machine, findings, language));
+    if let Some(below) = below {
+        let _ = writeln!(out, "\nAgainst {}, the rung below:", below.rung.id());
+        out.push_str(&step(&below.whole, profile));
     }
     out
 }
@@ -214,7 +203,9 @@ fn questions(list: &Checklist) -> String {
 }
 
 /// What changed from one rung to the next, as figures.
-fn step(before: &Counters, after: &Counters) -> String {
+fn step(before: &Profile, after: &Profile) -> String {
+    let warps = [before, after].map(|profile| f64::from(profile.occupancy.warps));
+    let (before, after) = (&before.totals, &after.totals);
     let mut out = String::new();
     let mut line = |what: &str, a: f64, b: f64| {
         if (a - b).abs() > 1e-9 {
@@ -234,6 +225,7 @@ fn step(before: &Counters, after: &Counters) -> String {
     line("conflict degree", conflict(before), conflict(after));
     let lanes = |c: &Counters| c.lanes_per_instruction().unwrap_or(0.0);
     line("active lanes", lanes(before), lanes(after));
+    line("resident warps", warps[0], warps[1]);
     if out.is_empty() {
         out.push_str("  no counter changed\n");
     }

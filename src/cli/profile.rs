@@ -87,7 +87,7 @@ pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
 }
 
 fn simulated(counted: &Counted) -> Figures {
-    counted.profile().map(|profile| Figures::of_profile(&profile.totals, &profile.occupancy)).unwrap_or_default()
+    counted.longest_pass().map(|profile| Figures::of_profile(&profile.totals, &profile.occupancy)).unwrap_or_default()
 }
 
 /// Nsight Compute, ready to run this very tool.

@@ -2,7 +2,7 @@
 
 use super::{Distribution, Op, Place, Shape, Work, words};
 use crate::element::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::rung::{Accepts, Grid, Native, Rung, Source, rung};
 use crate::verify::Expected;
@@ -116,8 +116,19 @@ impl Op for Copy {
     }
 
     fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
-        // One row has no leading dimension, so its length may pass 32 bits: rows of 2^31 elements.
-        let shape = row(problem.dim(0));
+        // One row has no leading dimension, so its length may pass 32 bits: rows of 2^30 elements.
+        let len = problem.dim(0);
+        let shape = row(len);
+        if shape.rows.max(shape.cols) > u32::MAX.into() {
+            return Err(Error::shape(
+                "copy",
+                format!(
+                    "{len} elements; the most is {}, and beyond {} whole multiples of {ROW}",
+                    u64::from(u32::MAX) * ROW,
+                    u32::MAX
+                ),
+            ));
+        }
         Ok((vec![shape], shape))
     }
 
@@ -143,8 +154,10 @@ impl Op for Copy {
     }
 }
 
+/// Elements of a row of a long array.
+const ROW: u64 = 1 << 30;
+
 /// `len` elements as rows that a 32-bit field can count.
 fn row(len: u64) -> Shape {
-    const MOST: u64 = 1 << 30;
-    if len <= MOST || !len.is_multiple_of(MOST) { Shape::packed(1, len) } else { Shape::packed(len / MOST, MOST) }
+    if len <= ROW || !len.is_multiple_of(ROW) { Shape::packed(1, len) } else { Shape::packed(len / ROW, ROW) }
 }

@@ -4,18 +4,23 @@
 //! does not know backends.
 
 mod fit;
+mod programs;
+mod shape;
 
 use crate::backend::Device;
 use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
-use crate::problem::{Layout, Precision, Problem};
+use crate::problem::{Precision, Problem};
 use crate::random;
-use crate::rung::{CudaNeeds, Language, Operand, Pass, Program, Rung, Source, Switch, TensorMapRow, has_all, settings};
+use crate::rung::Rung;
 use crate::verify::Expected;
 use crate::words::Said;
 use std::sync::Arc;
 
 pub use fit::{Band, Window, accepts, parts, runs};
+pub(crate) use programs::pass_operands;
+pub use programs::{pass_switches, program, shipped_programs};
+pub use shape::Shape;
 pub use spmv::{Sparse, read_matrix_market};
 
 /// Declares each op's module and exports its type; [`OPS`] holds them in the same order.
@@ -67,94 +72,6 @@ pub fn find(name: &str) -> Result<&'static dyn Op> {
         word: name.into(),
         known: OPS.iter().map(|op| op.name().to_string()).collect(),
     })
-}
-
-/// The shape of one operand in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Matrices.
-    pub batch: u64,
-    /// Rows of a matrix.
-    pub rows: u64,
-    /// Elements of a row.
-    pub cols: u64,
-    /// Where they lie.
-    pub layout: Layout,
-}
-
-impl Shape {
-    /// One packed matrix.
-    pub fn packed(rows: u64, cols: u64) -> Self {
-        Shape { batch: 1, rows, cols, layout: Layout::default() }
-    }
-
-    /// Elements between the starts of two rows.
-    pub fn leading_dimension(&self) -> u64 {
-        self.layout.leading_dimension.unwrap_or(self.cols)
-    }
-
-    /// Elements between the starts of two matrices.
-    pub fn batch_stride(&self) -> u64 {
-        self.layout.batch_stride.unwrap_or(self.rows.saturating_mul(self.leading_dimension()))
-    }
-
-    /// Elements that are part of a matrix.
-    pub fn len(&self) -> u64 {
-        self.batch.saturating_mul(self.rows).saturating_mul(self.cols)
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.batch == 0 || self.rows == 0 || self.cols == 0
-    }
-
-    /// Elements from the buffer's first to the last one that is part of a matrix.
-    ///
-    /// # Errors
-    /// [`Error::Overflow`].
-    pub fn span(&self, what: &str) -> Result<u64> {
-        if self.is_empty() {
-            return Ok(self.layout.offset);
-        }
-        let matrices = product(what, &[self.batch - 1, self.batch_stride()])?;
-        let rows = product(what, &[self.rows - 1, self.leading_dimension()])?;
-        let terms = [self.layout.offset, matrices, rows, self.cols];
-        terms
-            .iter()
-            .try_fold(0u64, |sum, &t| sum.checked_add(t))
-            .ok_or_else(|| Error::Overflow { what: what.into(), factors: terms.map(|t| t.to_string()).join(" + ") })
-    }
-
-    /// The index in the buffer of an element.
-    pub fn index(&self, matrix: u64, row: u64, col: u64) -> u64 {
-        self.layout.offset + matrix * self.batch_stride() + row * self.leading_dimension() + col
-    }
-
-    /// Checks leading dimension and batch stride, and that a kernel's 32-bit fields hold them.
-    pub(crate) fn check(&self, what: &str) -> Result<()> {
-        let ld = self.leading_dimension();
-        if ld < self.cols {
-            return Err(Error::shape(
-                what,
-                format!("leading dimension {ld} is below its minimum, {} columns", self.cols),
-            ));
-        }
-        let matrix = product(what, &[self.rows, ld])?;
-        if self.batch > 1 && self.batch_stride() < matrix.saturating_sub(ld - self.cols) {
-            return Err(Error::shape(
-                what,
-                format!("batch stride {} is below one matrix, {matrix} elements", self.batch_stride()),
-            ));
-        }
-        for (name, value) in
-            [("rows", self.rows), ("columns", self.cols), ("leading dimension", ld), ("batch", self.batch)]
-        {
-            if value > u32::MAX.into() {
-                return Err(Error::shape(what, format!("{value} {name}; the most is {}", u32::MAX)));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The least work of a problem: what any correct kernel must do.
@@ -380,98 +297,6 @@ pub trait Op: Sync {
         product(self.name(), &[output.span(self.name())?, self.output_element(problem).size()])?;
         Ok((inputs, output))
     }
-}
-
-/// The operands of a pass, in binding order.
-pub(crate) fn pass_operands(pass: &Pass, inputs: usize) -> Vec<Operand> {
-    match &pass.bindings {
-        Some(list) => list.to_vec(),
-        None => (0..inputs).map(Operand::Input).chain([Operand::Output(0)]).collect(),
-    }
-}
-
-/// The program of one pass of a rung as it is [tuned](Rung::tuned), for one element type and
-/// setting of the [pass's switches](pass_switches).
-pub fn program(
-    op: &dyn Op,
-    rung: &Rung,
-    pass: &Pass,
-    element: Element,
-    setting: &[(String, u32)],
-    params_bytes: u32,
-    inputs: usize,
-) -> Program {
-    let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
-    let operands = pass_operands(pass, inputs);
-    let taken =
-        |map: &&TensorMapRow| operands.contains(&map.operand) && map.when.is_none_or(|when| has_all(setting, &[when]));
-    let (constants, cuda, arch, wgsl) = match &pass.kernel {
-        Some(kernel) => (&kernel.constants, &kernel.cuda, kernel.arch, &kernel.wgsl),
-        None => (&rung.constants, &rung.cuda, rung.cuda_needs.arch, &rung.wgsl),
-    };
-    let (unit, entry) = match &pass.kernel {
-        Some(kernel) => (kernel.name.to_string(), kernel.name.as_ref()),
-        None => (rung.id(), rung.name.as_ref()),
-    };
-    Program {
-        label: format!("{}/{}{}", op.name(), rung.id(), suffix),
-        unit: format!("{}/{unit}", op.name()),
-        entry: format!("{}_{entry}{}", op.name(), if pass.kernel.is_some() { "" } else { &suffix }),
-        cuda: cuda.clone(),
-        cuda_needs: CudaNeeds {
-            arch,
-            dynamic_shared: pass.dynamic_shared.unwrap_or(rung.cuda_needs.dynamic_shared),
-            tensor_maps: rung.cuda_needs.tensor_maps.iter().filter(taken).copied().collect(),
-        },
-        wgsl: wgsl.clone(),
-        trusted: rung.trusted,
-        constants: constants.iter().map(|(n, v)| (n.to_string(), *v)).chain(setting.iter().cloned()).collect(),
-        aliases: rung.aliases.to_vec(),
-        element_words: op.element_words(element),
-        element,
-        block: pass.block,
-        written: operands.into_iter().map(Operand::is_written).collect(),
-        params_bytes,
-    }
-}
-
-/// The switches that a pass is compiled with.
-pub fn pass_switches<'a>(rung: &'a Rung, pass: &'a Pass) -> &'a [Switch] {
-    pass.kernel.as_ref().map_or(&rung.switches, |kernel| &kernel.switches)
-}
-
-/// Every program that is shipped: each op, rung, language, element word and switch setting, once.
-/// A program of one language has no source in the other.
-pub fn shipped_programs() -> Vec<Program> {
-    let mut all: Vec<Program> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    let other = || Source::Absent { because: "this program is of the other language".into() };
-    for op in OPS {
-        for (rung, language) in op.ladder().iter().flat_map(|r| [(r, Language::Cuda), (r, Language::Wgsl)]) {
-            for &element in op.elements().iter().filter(|e| rung.sizes(language).contains(&e.size())) {
-                let mut rung = rung.tuned(language, element.size());
-                match language {
-                    Language::Cuda => rung.wgsl = other(),
-                    Language::Wgsl => rung.cuda = other(),
-                }
-                let problem = Problem::new(element, vec![1; op.dims().len()]);
-                let place = Place { origin: [0; 3], first_pass_blocks: 1 };
-                let params_bytes = op.params(&problem, place).len() as u32;
-                let inputs = op.shapes(&problem).map(|(i, _)| i.len()).unwrap_or(0);
-                for pass in rung.passes.iter() {
-                    let settings = settings(pass_switches(&rung, pass)).into_iter();
-                    let own = pass.kernel.is_some();
-                    for setting in settings.filter(|s| (own || rung.allows(language, s)) && op.occurs(element, s)) {
-                        let program = program(*op, &rung, pass, element, &setting, params_bytes, inputs);
-                        if seen.insert((language, program.artefact_key(), program.entry.clone())) {
-                            all.push(program);
-                        }
-                    }
-                }
-            }
-        }
-    }
-    all
 }
 
 /// A 64-bit field of a params struct, low word first.

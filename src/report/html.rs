@@ -264,7 +264,7 @@ impl Writer<'_> {
             self.say(&words::LINE_HEAD)
         );
         for (name, counted) in &page.background.counts {
-            let (Some(profile), Some(source)) = (counted.profile(), counted.source()) else { continue };
+            let (profile, Some(source)) = (&counted.whole, counted.source()) else { continue };
             let idea = words::idea(&counted.rung, page.background.language);
             let dims: Vec<String> = counted.problem.dims.iter().map(u64::to_string).collect();
             let at = words::COUNTED_AT.with([dims.join("x"), profile.machine.clone()]).text(page.background.language);

@@ -244,11 +244,7 @@ impl Row {
         for profile in profiles {
             let totals = &profile.totals;
             for (into, from) in global.iter_mut().zip([&totals.global_load, &totals.global_store]) {
-                into.requests += from.requests;
-                into.sectors += from.sectors;
-                into.ideal_sectors += from.ideal_sectors;
-                into.useful_bytes += from.useful_bytes;
-                into.moved_bytes += from.moved_bytes;
+                *into += *from;
             }
             for (index, shared) in [totals.shared(), totals.shared_load, totals.shared_store].iter().enumerate() {
                 wavefronts[index] += shared.wavefronts;

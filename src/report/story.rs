@@ -58,7 +58,7 @@ impl Background {
         #[cfg(feature = "sim")]
         {
             let counted = self.counts.get(&format!("{}/{}", row.op, row.rung))?;
-            counted.profile()?.totals.arithmetic_intensity()
+            counted.whole.totals.arithmetic_intensity()
         }
         #[cfg(not(feature = "sim"))]
         {
@@ -240,7 +240,7 @@ impl Background {
             share_of_peak: row.tflops.zip(peak).filter(|_| arithmetic).map(|(t, peak)| (t * 1e12 / peak, peak / 1e12)),
             balance: sheet.filter(|_| arithmetic).map(|sheet| sheet.f32_flops / sheet.memory_bandwidth),
         };
-        let findings = match counted.and_then(|c| Some((c.profile()?, &c.machine))) {
+        let findings = match counted.map(|c| (&c.whole, &c.machine)) {
             Some((profile, machine)) => diagnose(profile, machine, measured),
             None => crate::diagnose::measured(measured),
         };
@@ -267,7 +267,7 @@ impl Background {
 fn changes(before: &Counted, after: &Counted) -> Vec<Said> {
     const WORTH_A_WORD: f64 = 0.1;
     const MOST: usize = 3;
-    let (Some(a), Some(b)) = (before.profile(), after.profile()) else { return Vec::new() };
+    let (a, b) = (&before.whole, &after.whole);
     let (a, b) = (&a.totals, &b.totals);
     let mut said = Vec::new();
     let mut compare = |phrase: &'static words::Phrase, old: Option<f64>, new: Option<f64>, digits: usize| {

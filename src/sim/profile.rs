@@ -9,6 +9,7 @@ use super::machine::Machine;
 use super::occupancy::{Occupancy, occupancy};
 use super::source::Source;
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 /// Floating-point operations, counted per active lane; a fused multiply-add is two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -20,6 +21,16 @@ pub struct Flops {
     /// Of products of cooperative matrices of f16, and of f32.
     pub matrix_f16: u64,
     pub matrix_f32: u64,
+}
+
+impl AddAssign for Flops {
+    fn add_assign(&mut self, other: Self) {
+        self.f32 += other.f32;
+        self.f16 += other.f16;
+        self.special += other.special;
+        self.matrix_f16 += other.matrix_f16;
+        self.matrix_f32 += other.matrix_f32;
+    }
 }
 
 impl Flops {
@@ -43,6 +54,16 @@ pub struct GlobalTraffic {
     pub moved_bytes: u64,
 }
 
+impl AddAssign for GlobalTraffic {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.ideal_sectors += other.ideal_sectors;
+        self.useful_bytes += other.useful_bytes;
+        self.moved_bytes += other.moved_bytes;
+    }
+}
+
 impl GlobalTraffic {
     /// Sectors of an average request; `None` without requests.
     pub fn sectors_per_request(&self) -> Option<f64> {
@@ -63,6 +84,14 @@ pub struct SharedTraffic {
     pub wavefronts: u64,
     /// Passes without bank conflicts.
     pub ideal_wavefronts: u64,
+}
+
+impl AddAssign for SharedTraffic {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.wavefronts += other.wavefronts;
+        self.ideal_wavefronts += other.ideal_wavefronts;
+    }
 }
 
 impl SharedTraffic {
@@ -100,6 +129,24 @@ pub struct Counters {
     pub shared_atomic: SharedTraffic,
 }
 
+impl AddAssign<&Counters> for Counters {
+    fn add_assign(&mut self, other: &Counters) {
+        self.instructions += other.instructions;
+        self.active_lanes += other.active_lanes;
+        for (class, count) in &other.mix {
+            *self.mix.entry(*class).or_default() += count;
+        }
+        self.flops += other.flops;
+        self.barriers += other.barriers;
+        self.global_load += other.global_load;
+        self.global_store += other.global_store;
+        self.global_atomic += other.global_atomic;
+        self.shared_load += other.shared_load;
+        self.shared_store += other.shared_store;
+        self.shared_atomic += other.shared_atomic;
+    }
+}
+
 impl Counters {
     /// Active lanes of an average instruction (threads per instruction); `None` if there was none.
     pub fn lanes_per_instruction(&self) -> Option<f64> {
@@ -108,26 +155,18 @@ impl Counters {
 
     /// Loads, stores and atomics of storage together.
     pub fn global(&self) -> GlobalTraffic {
-        let mut t = GlobalTraffic::default();
-        for o in [&self.global_load, &self.global_store, &self.global_atomic] {
-            t.requests += o.requests;
-            t.sectors += o.sectors;
-            t.ideal_sectors += o.ideal_sectors;
-            t.useful_bytes += o.useful_bytes;
-            t.moved_bytes += o.moved_bytes;
-        }
-        t
+        let mut sum = self.global_load;
+        sum += self.global_store;
+        sum += self.global_atomic;
+        sum
     }
 
     /// Loads, stores and atomics of workgroup memory together.
     pub fn shared(&self) -> SharedTraffic {
-        let mut t = SharedTraffic::default();
-        for o in [&self.shared_load, &self.shared_store, &self.shared_atomic] {
-            t.requests += o.requests;
-            t.wavefronts += o.wavefronts;
-            t.ideal_wavefronts += o.ideal_wavefronts;
-        }
-        t
+        let mut sum = self.shared_load;
+        sum += self.shared_store;
+        sum += self.shared_atomic;
+        sum
     }
 
     /// Floating-point operations per byte moved to and from storage (no cache); `None` without traffic.
@@ -332,6 +371,30 @@ impl Profile {
             occupancy: occupancy(machine, size.iter().product(), code.shared_bytes, None),
             hazards: g.hazards.finish(source, &variables, workgroups),
         }
+    }
+
+    /// Several launches as one: all counters added, lines, accesses and hazards of those whose flag says that they
+    /// ran the same source. The rest is of the launch with the most instructions, which is returned if it is alone.
+    pub fn together(launches: &[(&Profile, bool)]) -> Option<Profile> {
+        let (most, _) = launches.iter().filter(|(_, same)| *same).max_by_key(|(p, _)| p.totals.instructions)?;
+        let mut whole = (*most).clone();
+        for (other, same) in launches.iter().filter(|(other, _)| !std::ptr::eq(*other, *most)) {
+            whole.warps += other.warps;
+            whole.totals += &other.totals;
+            if !*same {
+                continue;
+            }
+            for line in &other.lines {
+                match whole.lines.binary_search_by_key(&line.line, |own| own.line) {
+                    Ok(place) => whole.lines[place].counters += &line.counters,
+                    Err(place) => whole.lines.insert(place, line.clone()),
+                }
+            }
+            whole.accesses.extend(other.accesses.iter().cloned());
+            whole.hazards.extend(other.hazards.iter().cloned());
+        }
+        whole.accesses.sort_by_key(|access| (access.line, access.column));
+        Some(whole)
     }
 
     /// Is there a hazard that makes the result wrong or a matter of timing.

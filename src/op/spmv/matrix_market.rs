@@ -69,8 +69,12 @@ pub fn read(text: &str) -> Result<Sparse> {
     };
     let mut lines = lines.filter(|(_, line)| !line.starts_with('%') && !line.trim().is_empty());
     let (number, sizes) = lines.next().ok_or_else(|| wrong(1, "the sizes are missing"))?;
-    let sizes: Vec<u64> = sizes.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    let [rows, cols, count] = sizes[..] else { return Err(wrong(number, "three sizes are due")) };
+    let size =
+        |word: &str| word.parse::<u64>().map_err(|error| wrong(number, &format!("`{word}` is no size: {error}")));
+    let sizes: Vec<u64> = sizes.split_whitespace().map(size).collect::<Result<_>>()?;
+    let [rows, cols, count] = sizes[..] else {
+        return Err(wrong(number, &format!("three sizes are due: rows, columns and entries; it has {}", sizes.len())));
+    };
     super::generate::check(rows, cols, count)?;
     let mut entries: Vec<(u32, u32, f32)> = Vec::new();
     let mut read = 0;
@@ -127,10 +131,12 @@ mod tests {
     #[test]
     fn mistakes_name_their_line() {
         let banner = "%%MatrixMarket matrix coordinate pattern general\n";
-        for (text, line) in [("2 2 1\n3 1\n", "line 3"), ("2 2 2\n1 1\n", "line 2"), ("2 2\n", "line 2")] {
+        for (text, line) in [("2 2 1\n3 1\n", "line 3"), ("2 2 2\n1 1\n", "line 2"), ("2 2\n", "it has 2")] {
             let error = read(&format!("{banner}{text}")).expect_err("a wrong file").to_string();
             assert!(error.contains(line), "{error}");
         }
+        let error = read(&format!("{banner}2 -1 1\n")).expect_err("a negative size").to_string();
+        assert!(error.contains("line 2") && error.contains("`-1`"), "{error}");
         assert!(read("").is_err() && read("%%MatrixMarket matrix array real general\n1 1\n1\n").is_err());
     }
 }
