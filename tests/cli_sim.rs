@@ -108,6 +108,16 @@ fn every_rung_can_be_explained() {
 }
 
 #[test]
+fn explain_shows_what_is_wrong_by_design_and_takes_a_problem_that_fits() {
+    let (code, out, err) = run(&["explain", "double_buffer/barrier_missing", "--lang", "en"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("Wrong by design: ") && out.contains("race in workgroup memory"), "{out}");
+    let (code, out, err) = run(&["explain", "hierarchy_latency/shared", "--lang", "en"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("words 3072"), "{out}");
+}
+
+#[test]
 fn explain_refuses_what_it_does_not_know() {
     refused(&["explain", "transpose"], "OP/RUNG");
     refused(&["explain", "transposed/tiled"], "did you mean 'transpose'");
