@@ -48,6 +48,12 @@ var<private> small1: vec4<f32>;
 var<private> small2: vec4<f32>;
 var<private> small3: vec4<f32>;
 
+// sums: this thread's share of vector 0 to FEW - 1, a quad along the long side each
+var<private> sum0: vec4<f32>; var<private> sum1: vec4<f32>; var<private> sum2: vec4<f32>; var<private> sum3: vec4<f32>;
+var<private> sum4: vec4<f32>; var<private> sum5: vec4<f32>; var<private> sum6: vec4<f32>; var<private> sum7: vec4<f32>;
+var<private> sum8: vec4<f32>; var<private> sum9: vec4<f32>; var<private> sum10: vec4<f32>; var<private> sum11: vec4<f32>;
+var<private> sum12: vec4<f32>; var<private> sum13: vec4<f32>; var<private> sum14: vec4<f32>; var<private> sum15: vec4<f32>;
+
 // Element `index` of an operand, or its last one: what lies outside only reaches sums that are not stored.
 fn element_a(index: u32) -> f32 {
     let i = min(index, a_last);
@@ -172,30 +178,75 @@ fn multiply(sum: vec4<f32>, small: vec4<f32>) -> vec4<f32> {
     return fma(vec4<f32>(small.w), large3, fma(vec4<f32>(small.z), large2, fma(vec4<f32>(small.y), large1, fma(vec4<f32>(small.x), large0, sum))));
 }
 
-// Adds the shares of k of vector v and stores the quad.
-fn finish(sum: vec4<f32>, k_thread: u32, long_thread: u32, position: u32, v: u32, c_first: u32) {
-    sums[k_thread][long_thread] = sum;
-    workgroupBarrier();  // waits for all shares
-    if (k_thread == 0u) {
-        var total = sum;
-        for (var i = 1u; i < K_THREADS; i++) {
-            total += sums[i][long_thread];
+// The share of vector v.
+fn share(v: u32) -> vec4<f32> {
+    switch (v) {
+        case 0u: {
+            return sum0;
         }
-        let length = select(p.n, p.m, FEW_ROWS == 0u);  // of the long side
-        let few = select(p.m, p.n, FEW_ROWS == 0u);
-        for (var i = 0u; i < QUAD; i++) {
-            if (v < few && position + i < length) {
-                let index = c_first + select(v * p.c_ld + position + i, (position + i) * p.c_ld + v, FEW_ROWS == 0u);
-                let product = p.alpha * total[i];
-                if (p.beta == 0.0) {
-                    c[index] = product;  // with beta 0 the old c is not read
-                } else {
-                    c[index] = fma(p.beta, c[index], product);
-                }
+        case 1u: {
+            return sum1;
+        }
+        case 2u: {
+            return sum2;
+        }
+        case 3u: {
+            return sum3;
+        }
+        case 4u: {
+            return sum4;
+        }
+        case 5u: {
+            return sum5;
+        }
+        case 6u: {
+            return sum6;
+        }
+        case 7u: {
+            return sum7;
+        }
+        case 8u: {
+            return sum8;
+        }
+        case 9u: {
+            return sum9;
+        }
+        case 10u: {
+            return sum10;
+        }
+        case 11u: {
+            return sum11;
+        }
+        case 12u: {
+            return sum12;
+        }
+        case 13u: {
+            return sum13;
+        }
+        case 14u: {
+            return sum14;
+        }
+        default: {
+            return sum15;
+        }
+    }
+}
+
+// Stores a quad of vector v.
+fn store(total: vec4<f32>, position: u32, v: u32, c_first: u32) {
+    let length = select(p.n, p.m, FEW_ROWS == 0u);  // of the long side
+    let few = select(p.m, p.n, FEW_ROWS == 0u);
+    for (var i = 0u; i < QUAD; i++) {
+        if (v < few && position + i < length) {
+            let index = c_first + select(v * p.c_ld + position + i, (position + i) * p.c_ld + v, FEW_ROWS == 0u);
+            let product = p.alpha * total[i];
+            if (p.beta == 0.0) {
+                c[index] = product;  // with beta 0 the old c is not read
+            } else {
+                c[index] = fma(p.beta, c[index], product);
             }
         }
     }
-    workgroupBarrier();  // waits until all have read: the next vector overwrites the shares
 }
 
 @compute @workgroup_size(THREADS)
@@ -216,22 +267,6 @@ fn matmul_gemv(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
     let position = (long_block * LONG_THREADS + long_thread) * QUAD;
     let v = few_block * FEW;
 
-    var sum0: vec4<f32>;
-    var sum1: vec4<f32>;
-    var sum2: vec4<f32>;
-    var sum3: vec4<f32>;
-    var sum4: vec4<f32>;
-    var sum5: vec4<f32>;
-    var sum6: vec4<f32>;
-    var sum7: vec4<f32>;
-    var sum8: vec4<f32>;
-    var sum9: vec4<f32>;
-    var sum10: vec4<f32>;
-    var sum11: vec4<f32>;
-    var sum12: vec4<f32>;
-    var sum13: vec4<f32>;
-    var sum14: vec4<f32>;
-    var sum15: vec4<f32>;
     for (var k = k_thread * QUAD; k < p.k; k += K_THREADS * QUAD) {
         fetch(k, position);
         if (FEW == 1u) {
@@ -268,20 +303,17 @@ fn matmul_gemv(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocatio
         }
     }
 
-    finish(sum0, k_thread, long_thread, position, v, c_first);
-    if (FEW > 1u) { finish(sum1, k_thread, long_thread, position, v + 1u, c_first); }
-    if (FEW > 2u) { finish(sum2, k_thread, long_thread, position, v + 2u, c_first); }
-    if (FEW > 3u) { finish(sum3, k_thread, long_thread, position, v + 3u, c_first); }
-    if (FEW > 4u) { finish(sum4, k_thread, long_thread, position, v + 4u, c_first); }
-    if (FEW > 5u) { finish(sum5, k_thread, long_thread, position, v + 5u, c_first); }
-    if (FEW > 6u) { finish(sum6, k_thread, long_thread, position, v + 6u, c_first); }
-    if (FEW > 7u) { finish(sum7, k_thread, long_thread, position, v + 7u, c_first); }
-    if (FEW > 8u) { finish(sum8, k_thread, long_thread, position, v + 8u, c_first); }
-    if (FEW > 9u) { finish(sum9, k_thread, long_thread, position, v + 9u, c_first); }
-    if (FEW > 10u) { finish(sum10, k_thread, long_thread, position, v + 10u, c_first); }
-    if (FEW > 11u) { finish(sum11, k_thread, long_thread, position, v + 11u, c_first); }
-    if (FEW > 12u) { finish(sum12, k_thread, long_thread, position, v + 12u, c_first); }
-    if (FEW > 13u) { finish(sum13, k_thread, long_thread, position, v + 13u, c_first); }
-    if (FEW > 14u) { finish(sum14, k_thread, long_thread, position, v + 14u, c_first); }
-    if (FEW > 15u) { finish(sum15, k_thread, long_thread, position, v + 15u, c_first); }
+    // The shares of k of one vector after the other are added: a loop, not a call each, which takes some compilers minutes.
+    for (var i = 0u; i < FEW; i++) {
+        sums[k_thread][long_thread] = share(i);
+        workgroupBarrier();  // waits for all shares
+        if (k_thread == 0u) {
+            var total = sums[0][long_thread];
+            for (var other = 1u; other < K_THREADS; other++) {
+                total += sums[other][long_thread];
+            }
+            store(total, position, v + i, c_first);
+        }
+        workgroupBarrier();  // waits until all have read: the next vector overwrites the shares
+    }
 }

@@ -177,6 +177,8 @@ pub struct Device {
     /// The products of cooperative matrices that its shaders may ask for; none where the size of its
     /// subgroups is not fixed.
     pub cooperative: Vec<Cooperative>,
+    /// Whether its shaders keep every check that a browser makes.
+    pub browser_checks: bool,
     /// The clock that [`Backend::time`] reads.
     pub clock: Clock,
 }
@@ -199,6 +201,7 @@ impl Device {
             warp: 32,
             f16: false,
             cooperative: Vec::new(),
+            browser_checks: false,
             clock: Clock::None,
         }
     }

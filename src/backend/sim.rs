@@ -67,6 +67,7 @@ impl Sim {
             warp: machine.warp,
             f16: true,
             cooperative: if machine.warp == 32 { executed() } else { Vec::new() },
+            browser_checks: false,
             clock: Clock::None,
         };
         Sim { machine, description, options, turn: Mutex::default() }

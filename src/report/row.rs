@@ -327,6 +327,7 @@ pub(crate) fn test_device(software: bool) -> crate::backend::Device {
         warp: 32,
         f16: false,
         cooperative: Vec::new(),
+        browser_checks: false,
         clock: Clock::None,
     }
 }

@@ -141,6 +141,7 @@ pub(super) fn describe(context: &Context, driver_version: Option<String>) -> Res
         warp: get(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
         f16: true,
         cooperative: Vec::new(),
+        browser_checks: false,
         clock: Clock::Device { resolution_ns: EVENT_RESOLUTION_NS },
     })
 }

@@ -172,11 +172,12 @@ pub(super) fn describe(info: &wgpu::AdapterInfo, device: &wgpu::Device, queue: &
         },
         memory: None,
         l2: sheet.map(|s| s.l2_bytes),
-        multiprocessors: None,
+        multiprocessors: sheet.map(|s| s.multiprocessors),
         compute_capability: None,
         warp: info.subgroup_min_size.max(1),
         f16: features.contains(Features::SHADER_F16),
         cooperative: Vec::new(),
+        browser_checks: cfg!(target_arch = "wasm32"),
         clock: if features.contains(Features::TIMESTAMP_QUERY) {
             Clock::Device { resolution_ns: queue.get_timestamp_period().into() }
         } else {

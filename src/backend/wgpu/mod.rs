@@ -21,7 +21,6 @@ pub struct Wgpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     description: Device,
-    browser_checks: bool,
     #[cfg(feature = "cuda")]
     pci_bus_id: String,
     faults: Arc<Mutex<Faults>>,
@@ -103,12 +102,12 @@ impl Wgpu {
         device.set_device_lost_callback(move |reason, message| {
             lock(&sink).lost.get_or_insert(loss(reason, &message));
         });
-        let description = adapter::describe(adapter, &device, &queue);
+        let mut description = adapter::describe(adapter, &device, &queue);
+        description.browser_checks |= select.browser_checks;
         Wgpu {
             device,
             queue,
             description,
-            browser_checks: select.browser_checks,
             #[cfg(feature = "cuda")]
             pci_bus_id: adapter.device_pci_bus_id.clone(),
             faults,
@@ -174,7 +173,7 @@ impl Wgpu {
     fn pipeline(&self, program: &Program, text: &str) -> Code {
         let descriptor =
             wgpu::ShaderModuleDescriptor { label: Some(&program.label), source: wgpu::ShaderSource::Wgsl(text.into()) };
-        let lean = program.trusted && !self.browser_checks;
+        let lean = program.trusted && !self.description.browser_checks;
         let module = if lean {
             let checks = wgpu::ShaderRuntimeChecks {
                 force_loop_bounding: false,

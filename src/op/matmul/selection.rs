@@ -54,13 +54,16 @@ const fn choice(rung: &'static str, when: fn(&Facts) -> bool) -> Choice {
 }
 
 const TABLE: &[Choice] = &[
+    // Little work, as it lies: many small blocks.
+    choice("tiled@16", |f| !f.fill(16, 16, 500) && f.k <= if f.least() <= 16 { 256 } else { 768 }),
+    choice("tiled_1d", |f| !f.fill(128, 128, 100) && f.k <= 192),
     // A k of a few: C is written once.
     choice("outer", |f| f.k <= 8 && f.least() > 16),
     // A vector or a few: the other operand is read once.
     choice("gemv@1", |f| f.least() <= 16),
     // Few tiles: k is divided among blocks.
-    choice("split_workspace@16", |f| !f.fill(128, 128, 25) && f.k >= 2048),
-    choice("split_workspace@4", |f| !f.fill(128, 128, 100) && f.k >= 512),
+    choice("split_workspace@16", |f| !f.fill(128, 128, 25) && f.k >= 512),
+    choice("split_workspace@4", |f| !f.fill(128, 128, 150) && f.k >= 384),
     // Enough of them.
     choice("raster", |f| f.fill(256, 128, 200)),
     choice("compact", |_| true),
@@ -138,6 +141,19 @@ mod tests {
             (of([16, 8192, 8192]), "gemv@4"),
             (of([8192, 8192, 4]), "outer"),
             (of([100, 200, 300]), "tiled@16"),
+        ] {
+            assert_eq!(select(&device, &problem).map(Rung::id).as_deref(), Some(expected), "{problem:?}");
+        }
+        // In WGSL.
+        let device = Device { compute_capability: None, ..device };
+        for (problem, expected) in [
+            (of([128, 128, 128]), "tiled@16"),
+            (of([700, 700, 128]), "tiled_1d"),
+            (transposed(of([128, 128, 128])), "compact"),
+            (of([512, 512, 512]), "split_workspace@16"),
+            (transposed(of([1024, 1024, 1024])), "split_workspace@4"),
+            (of([4096, 4096, 4096]), "raster"),
+            (of([8192, 1, 8192]), "gemv@1"),
         ] {
             assert_eq!(select(&device, &problem).map(Rung::id).as_deref(), Some(expected), "{problem:?}");
         }

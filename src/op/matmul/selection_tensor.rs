@@ -21,6 +21,37 @@ const MULTIPROCESSORS: u64 = 132;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
 
+/// A line of the WGSL table: rungs without a twin in CUDA.
+struct Choice {
+    /// Whether only devices whose shaders keep no checks of a browser take it.
+    unchecked: bool,
+    /// Rows and columns of a tile, and how many tiles there must be.
+    tiles: (u64, u64, u64),
+    rungs: &'static [&'static str],
+}
+
+/// The likeliest first. A browser's checks cost the first two lines a quarter to a third.
+const WGSL: &[Choice] = &[
+    Choice {
+        unchecked: true,
+        tiles: (160, 128, MANY_TILES),
+        rungs: &["cooperative_tall", "cooperative_tall@turned", "cooperative_tall@copied"],
+    },
+    Choice {
+        unchecked: true,
+        tiles: (128, 256, ENOUGH_TILES),
+        rungs: &["cooperative_ahead", "cooperative_ahead@turned", "cooperative_ahead@copied"],
+    },
+    Choice { unchecked: false, tiles: (128, 128, 0), rungs: &["cooperative_words"] },
+];
+
+impl Choice {
+    fn fits(&self, device: &Device, problem: &Problem) -> bool {
+        let (rows, cols, least) = self.tiles;
+        tiles(problem, rows, cols) >= least && !(self.unchecked && device.browser_checks)
+    }
+}
+
 /// Tiles of C.
 fn tiles(problem: &Problem, rows: u64, cols: u64) -> u64 {
     problem.dim(0).div_ceil(rows) * problem.dim(1).div_ceil(cols) * problem.batch
@@ -32,7 +63,7 @@ fn computed(problem: &Problem, rows: u64, cols: u64) -> u64 {
 }
 
 /// The candidates for a problem, the likeliest first.
-fn candidates(problem: &Problem) -> Vec<&'static str> {
+fn candidates(device: &Device, problem: &Problem) -> Vec<&'static str> {
     match problem.precision {
         Precision::Tf32 => return vec!["async_store@tf32", "register_operand", "register_operand@copied"],
         Precision::SplitTf32 => return vec!["split_products@tf32"],
@@ -58,19 +89,13 @@ fn candidates(problem: &Problem) -> Vec<&'static str> {
         _ => &["even_shares@swapped", "even_shares"],
     });
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
-    // In WGSL, where the rungs before have no twin.
-    if tiles(problem, 160, 128) >= MANY_TILES {
-        names.extend(["cooperative_tall", "cooperative_tall@turned", "cooperative_tall@copied"]);
-    } else if tiles(problem, 128, 256) >= ENOUGH_TILES {
-        names.extend(["cooperative_ahead", "cooperative_ahead@turned", "cooperative_ahead@copied"]);
-    }
-    names.push("cooperative_words");
+    names.extend(WGSL.iter().filter(|choice| choice.fits(device, problem)).flat_map(|choice| choice.rungs));
     names
 }
 
 /// The rung for a problem of 16 bits, or of f32 in another precision than its own.
 pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung> {
-    candidates(problem)
+    candidates(device, problem)
         .into_iter()
         .filter_map(|name| LADDER.iter().find(|rung| rung.id() == name))
         .find(|rung| runs(&Matmul, rung, device, problem))
@@ -82,7 +107,7 @@ mod tests {
     use crate::problem::Layout;
 
     fn first(problem: &Problem) -> &'static str {
-        candidates(problem)[0]
+        candidates(&crate::op::test_device((9, 0)), problem)[0]
     }
 
     #[test]
@@ -90,7 +115,8 @@ mod tests {
         for &precision in Precision::ALL {
             for element in [Element::F32, Element::F16, Element::Bf16] {
                 for dims in [[64, 64, 64], [128, 7168, 16384], [576, 4096, 7168], [4096, 512, 32768], [8192; 3]] {
-                    for name in candidates(&Problem::new(element, dims).with_precision(precision)) {
+                    let problem = Problem::new(element, dims).with_precision(precision);
+                    for name in candidates(&crate::op::test_device((9, 0)), &problem) {
                         assert!(LADDER.iter().any(|rung| rung.id() == name), "{name}");
                     }
                 }
@@ -108,6 +134,23 @@ mod tests {
         assert_eq!(of([2048, 2048, 2048]), "async_store@128");
         assert_eq!(of([4096, 4096, 4096]), "even_shares@swapped");
         assert_eq!(of([8192, 8192, 8192]), "even_shares@swapped");
+    }
+
+    #[test]
+    fn a_browser_s_checks_change_the_choice_in_wgsl() {
+        let device = |browser_checks| Device {
+            cooperative: vec![crate::backend::Cooperative::square(16, Element::F16, Element::F32)],
+            browser_checks,
+            compute_capability: None,
+            ..crate::op::test_device((9, 0))
+        };
+        let taken = |checks, dims: [u64; 3]| select(&device(checks), &Problem::new(Element::F16, dims)).map(Rung::id);
+        assert_eq!(taken(false, [8192; 3]).as_deref(), Some("cooperative_tall@turned"));
+        assert_eq!(taken(false, [4096; 3]).as_deref(), Some("cooperative_ahead@turned"));
+        assert_eq!(taken(false, [512; 3]).as_deref(), Some("cooperative_words"));
+        for size in [512, 4096, 8192] {
+            assert_eq!(taken(true, [size; 3]).as_deref(), Some("cooperative_words"));
+        }
     }
 
     #[test]
