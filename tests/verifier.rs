@@ -45,20 +45,11 @@ impl Host {
             bindings: 8,
         };
         let device = Device {
-            backend: "host",
-            name: "host".into(),
-            driver: String::new(),
-            api: String::new(),
             kind: DeviceKind::Software,
-            limits,
             memory: Some(1 << 30),
             l2: Some(1 << 10),
-            multiprocessors: None,
-            compute_capability: None,
-            warp: 32,
-            f16: false,
-            cooperative: Vec::new(),
             clock: Clock::Host { resolution_ns: 1.0 },
+            ..Device::new("host", "host", limits)
         };
         Host { device, lie, launches: AtomicUsize::new(0) }
     }

@@ -105,13 +105,43 @@ pub struct DataSheet {
 /// Known devices; the first whose name is part of the driver's wins.
 const SHEETS: &[DataSheet] = &[
     DataSheet { name: "H200", memory_bandwidth: 4.8e12, f32_flops: 67e12, l2_bytes: 60 << 20, multiprocessors: 132 },
-    DataSheet { name: "H100 PCIe", memory_bandwidth: 2.0e12, f32_flops: 51e12, l2_bytes: 50 << 20, multiprocessors: 114 },
+    DataSheet {
+        name: "H100 PCIe",
+        memory_bandwidth: 2.0e12,
+        f32_flops: 51e12,
+        l2_bytes: 50 << 20,
+        multiprocessors: 114,
+    },
     DataSheet { name: "H100", memory_bandwidth: 3.35e12, f32_flops: 67e12, l2_bytes: 50 << 20, multiprocessors: 132 },
-    DataSheet { name: "A100-SXM4-80GB", memory_bandwidth: 2.039e12, f32_flops: 19.5e12, l2_bytes: 40 << 20, multiprocessors: 108 },
-    DataSheet { name: "A100", memory_bandwidth: 1.555e12, f32_flops: 19.5e12, l2_bytes: 40 << 20, multiprocessors: 108 },
+    DataSheet {
+        name: "A100-SXM4-80GB",
+        memory_bandwidth: 2.039e12,
+        f32_flops: 19.5e12,
+        l2_bytes: 40 << 20,
+        multiprocessors: 108,
+    },
+    DataSheet {
+        name: "A100",
+        memory_bandwidth: 1.555e12,
+        f32_flops: 19.5e12,
+        l2_bytes: 40 << 20,
+        multiprocessors: 108,
+    },
     DataSheet { name: "L4", memory_bandwidth: 0.3e12, f32_flops: 30.3e12, l2_bytes: 48 << 20, multiprocessors: 58 },
-    DataSheet { name: "RTX 4090", memory_bandwidth: 1.008e12, f32_flops: 82.6e12, l2_bytes: 72 << 20, multiprocessors: 128 },
-    DataSheet { name: "RTX 3090", memory_bandwidth: 0.936e12, f32_flops: 35.6e12, l2_bytes: 6 << 20, multiprocessors: 82 },
+    DataSheet {
+        name: "RTX 4090",
+        memory_bandwidth: 1.008e12,
+        f32_flops: 82.6e12,
+        l2_bytes: 72 << 20,
+        multiprocessors: 128,
+    },
+    DataSheet {
+        name: "RTX 3090",
+        memory_bandwidth: 0.936e12,
+        f32_flops: 35.6e12,
+        l2_bytes: 6 << 20,
+        multiprocessors: 82,
+    },
 ];
 
 /// The data sheet of a device, by the name its driver gives.
