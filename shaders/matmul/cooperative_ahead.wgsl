@@ -37,6 +37,9 @@ alias Fragment_a = coop_mat16x16<f16, A>;
 alias Fragment_b = coop_mat16x16<f16, B>;
 alias Sums = coop_mat16x16<f32, C>;
 
+// What a thread brings to a step of k: chunks of a and b.
+struct Coming { a0: vec4<u32>, b0: vec4<u32>, b1: vec4<u32> }
+
 struct Params {
     block_x: u32, block_y: u32, block_z: u32,                          // index of this launch's first block
     m: u32, n: u32, k: u32,                                            // c is m x n, op(a) is m x k, op(b) is k x n
@@ -65,11 +68,8 @@ var<private> c30: Sums; var<private> c31: Sums; var<private> c32: Sums; var<priv
 // fragments of even and of odd steps
 var<private> a0_even: Fragment_a; var<private> a1_even: Fragment_a; var<private> a2_even: Fragment_a; var<private> a3_even: Fragment_a; var<private> b0_even: Fragment_b; var<private> b1_even: Fragment_b; var<private> b2_even: Fragment_b; var<private> b3_even: Fragment_b;
 var<private> a0_odd: Fragment_a; var<private> a1_odd: Fragment_a; var<private> a2_odd: Fragment_a; var<private> a3_odd: Fragment_a; var<private> b0_odd: Fragment_b; var<private> b1_odd: Fragment_b; var<private> b2_odd: Fragment_b; var<private> b3_odd: Fragment_b;
-// what is on its way: the chunks of four steps
-var<private> coming0_a0: vec4<u32>; var<private> coming0_b0: vec4<u32>; var<private> coming0_b1: vec4<u32>;
-var<private> coming1_a0: vec4<u32>; var<private> coming1_b0: vec4<u32>; var<private> coming1_b1: vec4<u32>;
-var<private> coming2_a0: vec4<u32>; var<private> coming2_b0: vec4<u32>; var<private> coming2_b1: vec4<u32>;
-var<private> coming3_a0: vec4<u32>; var<private> coming3_b0: vec4<u32>; var<private> coming3_b1: vec4<u32>;
+// what is on its way, of four steps
+var<private> coming0: Coming; var<private> coming1: Coming; var<private> coming2: Coming; var<private> coming3: Coming;
 var<private> thread: u32;
 var<private> a_index: u32;  // chunk of a that this thread fetches next, and chunks from one step of k to the next
 var<private> a_apart: u32;
@@ -82,77 +82,35 @@ var<private> b_part: u32;
 var<private> c_first: u32;  // first element of this batch's c
 
 // Fetches what this thread brings to a step of k.
-fn fetch0(a_step: u32, b_step: u32) {
-    coming0_a0 = a[a_index];
-    coming0_b0 = b[b_index];
-    coming0_b1 = b[b_index + B_PASS * b_apart];
+fn fetch(a_step: u32, b_step: u32) -> Coming {
+    let chunks = Coming(a[a_index], b[b_index], b[b_index + B_PASS * b_apart]);
     a_index += a_step;
     b_index += b_step;
-}
-
-fn fetch1(a_step: u32, b_step: u32) {
-    coming1_a0 = a[a_index];
-    coming1_b0 = b[b_index];
-    coming1_b1 = b[b_index + B_PASS * b_apart];
-    a_index += a_step;
-    b_index += b_step;
-}
-
-fn fetch2(a_step: u32, b_step: u32) {
-    coming2_a0 = a[a_index];
-    coming2_b0 = b[b_index];
-    coming2_b1 = b[b_index + B_PASS * b_apart];
-    a_index += a_step;
-    b_index += b_step;
-}
-
-fn fetch3(a_step: u32, b_step: u32) {
-    coming3_a0 = a[a_index];
-    coming3_b0 = b[b_index];
-    coming3_b1 = b[b_index + B_PASS * b_apart];
-    a_index += a_step;
-    b_index += b_step;
+    return chunks;
 }
 
 fn halves(low: u32, high: u32) -> vec4<f16> {
     return vec4<f16>(vec2<f16>(unpack2x16float(low)), vec2<f16>(unpack2x16float(high)));
 }
 
-// Stores what came into the tiles.
-fn put0() {
-    a_tile_even[a_place] = halves(coming0_a0.x, coming0_a0.y);
-    a_tile_even[a_place + 1u] = halves(coming0_a0.z, coming0_a0.w);
-    b_tile_even[b_place] = halves(coming0_b0.x, coming0_b0.y);
-    b_tile_even[b_place + 1u] = halves(coming0_b0.z, coming0_b0.w);
-    b_tile_even[b_place + B_PASS * B_ROW] = halves(coming0_b1.x, coming0_b1.y);
-    b_tile_even[b_place + B_PASS * B_ROW + 1u] = halves(coming0_b1.z, coming0_b1.w);
+// Stores what came into the tiles of an even step.
+fn put_even(chunks: Coming) {
+    a_tile_even[a_place] = halves(chunks.a0.x, chunks.a0.y);
+    a_tile_even[a_place + 1u] = halves(chunks.a0.z, chunks.a0.w);
+    b_tile_even[b_place] = halves(chunks.b0.x, chunks.b0.y);
+    b_tile_even[b_place + 1u] = halves(chunks.b0.z, chunks.b0.w);
+    b_tile_even[b_place + B_PASS * B_ROW] = halves(chunks.b1.x, chunks.b1.y);
+    b_tile_even[b_place + B_PASS * B_ROW + 1u] = halves(chunks.b1.z, chunks.b1.w);
 }
 
-fn put1() {
-    a_tile_odd[a_place] = halves(coming1_a0.x, coming1_a0.y);
-    a_tile_odd[a_place + 1u] = halves(coming1_a0.z, coming1_a0.w);
-    b_tile_odd[b_place] = halves(coming1_b0.x, coming1_b0.y);
-    b_tile_odd[b_place + 1u] = halves(coming1_b0.z, coming1_b0.w);
-    b_tile_odd[b_place + B_PASS * B_ROW] = halves(coming1_b1.x, coming1_b1.y);
-    b_tile_odd[b_place + B_PASS * B_ROW + 1u] = halves(coming1_b1.z, coming1_b1.w);
-}
-
-fn put2() {
-    a_tile_even[a_place] = halves(coming2_a0.x, coming2_a0.y);
-    a_tile_even[a_place + 1u] = halves(coming2_a0.z, coming2_a0.w);
-    b_tile_even[b_place] = halves(coming2_b0.x, coming2_b0.y);
-    b_tile_even[b_place + 1u] = halves(coming2_b0.z, coming2_b0.w);
-    b_tile_even[b_place + B_PASS * B_ROW] = halves(coming2_b1.x, coming2_b1.y);
-    b_tile_even[b_place + B_PASS * B_ROW + 1u] = halves(coming2_b1.z, coming2_b1.w);
-}
-
-fn put3() {
-    a_tile_odd[a_place] = halves(coming3_a0.x, coming3_a0.y);
-    a_tile_odd[a_place + 1u] = halves(coming3_a0.z, coming3_a0.w);
-    b_tile_odd[b_place] = halves(coming3_b0.x, coming3_b0.y);
-    b_tile_odd[b_place + 1u] = halves(coming3_b0.z, coming3_b0.w);
-    b_tile_odd[b_place + B_PASS * B_ROW] = halves(coming3_b1.x, coming3_b1.y);
-    b_tile_odd[b_place + B_PASS * B_ROW + 1u] = halves(coming3_b1.z, coming3_b1.w);
+// The same of an odd step.
+fn put_odd(chunks: Coming) {
+    a_tile_odd[a_place] = halves(chunks.a0.x, chunks.a0.y);
+    a_tile_odd[a_place + 1u] = halves(chunks.a0.z, chunks.a0.w);
+    b_tile_odd[b_place] = halves(chunks.b0.x, chunks.b0.y);
+    b_tile_odd[b_place + 1u] = halves(chunks.b0.z, chunks.b0.w);
+    b_tile_odd[b_place + B_PASS * B_ROW] = halves(chunks.b1.x, chunks.b1.y);
+    b_tile_odd[b_place + B_PASS * B_ROW + 1u] = halves(chunks.b1.z, chunks.b1.w);
 }
 
 // The fragments of an even step.
@@ -175,8 +133,8 @@ fn load_even() {
     a3_even = coopLoad<Fragment_a>(&a_tile_even[a3_at], A_ROW);
 }
 
-// Loads the fragments of the odd step that comes next, and multiplies those of this even one.
-fn multiply_even() {
+// The same of an odd step.
+fn load_odd() {
     let b0_at = b_part;
     b0_odd = coopLoadT<Fragment_b>(&b_tile_odd[b0_at], B_ROW);
     let b1_at = b_part + STEPS;
@@ -193,6 +151,10 @@ fn multiply_even() {
     a2_odd = coopLoad<Fragment_a>(&a_tile_odd[a2_at], A_ROW);
     let a3_at = a_part + 3u * STEPS;
     a3_odd = coopLoad<Fragment_a>(&a_tile_odd[a3_at], A_ROW);
+}
+
+// Multiplies the fragments of an even step.
+fn multiply_even() {
     c00 = coopMultiplyAdd(a0_even, b0_even, c00);
     c01 = coopMultiplyAdd(a0_even, b1_even, c01);
     c02 = coopMultiplyAdd(a0_even, b2_even, c02);
@@ -211,24 +173,8 @@ fn multiply_even() {
     c30 = coopMultiplyAdd(a3_even, b0_even, c30);
 }
 
-// Loads the fragments of the even step that comes next, and multiplies those of this odd one.
+// The same of an odd step.
 fn multiply_odd() {
-    let b0_at = b_part;
-    b0_even = coopLoadT<Fragment_b>(&b_tile_even[b0_at], B_ROW);
-    let b1_at = b_part + STEPS;
-    b1_even = coopLoadT<Fragment_b>(&b_tile_even[b1_at], B_ROW);
-    let b2_at = b_part + 2u * STEPS;
-    b2_even = coopLoadT<Fragment_b>(&b_tile_even[b2_at], B_ROW);
-    let b3_at = b_part + 3u * STEPS;
-    b3_even = coopLoadT<Fragment_b>(&b_tile_even[b3_at], B_ROW);
-    let a0_at = a_part;
-    a0_even = coopLoad<Fragment_a>(&a_tile_even[a0_at], A_ROW);
-    let a1_at = a_part + STEPS;
-    a1_even = coopLoad<Fragment_a>(&a_tile_even[a1_at], A_ROW);
-    let a2_at = a_part + 2u * STEPS;
-    a2_even = coopLoad<Fragment_a>(&a_tile_even[a2_at], A_ROW);
-    let a3_at = a_part + 3u * STEPS;
-    a3_even = coopLoad<Fragment_a>(&a_tile_even[a3_at], A_ROW);
     c00 = coopMultiplyAdd(a0_odd, b0_odd, c00);
     c01 = coopMultiplyAdd(a0_odd, b1_odd, c01);
     c02 = coopMultiplyAdd(a0_odd, b2_odd, c02);
@@ -247,26 +193,6 @@ fn multiply_odd() {
     c30 = coopMultiplyAdd(a3_odd, b0_odd, c30);
 }
 
-// Multiplies the fragments of an even step.
-fn multiply_only_even() {
-    c00 = coopMultiplyAdd(a0_even, b0_even, c00);
-    c01 = coopMultiplyAdd(a0_even, b1_even, c01);
-    c02 = coopMultiplyAdd(a0_even, b2_even, c02);
-    c03 = coopMultiplyAdd(a0_even, b3_even, c03);
-    c13 = coopMultiplyAdd(a1_even, b3_even, c13);
-    c12 = coopMultiplyAdd(a1_even, b2_even, c12);
-    c11 = coopMultiplyAdd(a1_even, b1_even, c11);
-    c10 = coopMultiplyAdd(a1_even, b0_even, c10);
-    c20 = coopMultiplyAdd(a2_even, b0_even, c20);
-    c21 = coopMultiplyAdd(a2_even, b1_even, c21);
-    c22 = coopMultiplyAdd(a2_even, b2_even, c22);
-    c23 = coopMultiplyAdd(a2_even, b3_even, c23);
-    c33 = coopMultiplyAdd(a3_even, b3_even, c33);
-    c32 = coopMultiplyAdd(a3_even, b2_even, c32);
-    c31 = coopMultiplyAdd(a3_even, b1_even, c31);
-    c30 = coopMultiplyAdd(a3_even, b0_even, c30);
-}
-
 // A chunk of a row of k, 0 where there is no such row.
 fn rest_a(column: u32, k: u32) -> vec4<u32> {
     return select(vec4<u32>(), a[column + min(k, p.k - 1u) * a_apart], k < p.k);
@@ -277,10 +203,9 @@ fn rest_b(column: u32, k: u32) -> vec4<u32> {
 }
 
 // Fetches the steps of k from `first` on, 0 for those that are missing. Columns of k are counted in chunks.
-fn fetch_rest(first: u32, a_column: u32, b_column: u32) {
-    coming0_a0 = rest_a(a_column, first + thread / A_ACROSS);
-    coming0_b0 = rest_b(b_column, first + thread / B_ACROSS);
-    coming0_b1 = rest_b(b_column, first + thread / B_ACROSS + B_PASS);
+fn fetch_rest(first: u32, a_column: u32, b_column: u32) -> Coming {
+    let k = first + thread / B_ACROSS;
+    return Coming(rest_a(a_column, first + thread / A_ACROSS), rest_b(b_column, k), rest_b(b_column, k + B_PASS));
 }
 
 fn store(row: u32, col: u32, sums: vec4<f32>) {
@@ -346,16 +271,16 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
     let rounds = p.k / (4u * BLOCK_K);  // of four steps
     let a_step = BLOCK_K * a_apart;
     let b_step = BLOCK_K * b_apart;
-    fetch0(a_step, b_step);
-    fetch1(a_step, b_step);
-    fetch2(a_step, b_step);
-    fetch3(a_step, b_step);
-    put0();
-    fetch0(a_step, b_step);
+    coming0 = fetch(a_step, b_step);
+    coming1 = fetch(a_step, b_step);
+    coming2 = fetch(a_step, b_step);
+    coming3 = fetch(a_step, b_step);
+    put_even(coming0);
+    coming0 = fetch(a_step, b_step);
     workgroupBarrier();  // waits for the first even tiles
     load_even();
-    put1();
-    fetch1(a_step, b_step);
+    put_odd(coming1);
+    coming1 = fetch(a_step, b_step);
     for (var round = 0u; round < rounds; round++) {
         // Six steps ahead: in the last two rounds the last step is fetched again.
         let first = round + 2u <= rounds;
@@ -365,30 +290,34 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
         let a_other_step = select(0u, a_step, others);
         let b_other_step = select(0u, b_step, others);
         workgroupBarrier();  // waits for the odd tiles, and until all have the fragments of the even ones
-        put2();
-        fetch2(a_first_step, b_first_step);
+        put_even(coming2);
+        coming2 = fetch(a_first_step, b_first_step);
+        load_odd();
         multiply_even();
         workgroupBarrier();  // waits for the even tiles, and until all have the fragments of the odd ones
-        put3();
-        fetch3(a_other_step, b_other_step);
+        put_odd(coming3);
+        coming3 = fetch(a_other_step, b_other_step);
+        load_even();
         multiply_odd();
         workgroupBarrier();
-        put0();
-        fetch0(a_other_step, b_other_step);
+        put_even(coming0);
+        coming0 = fetch(a_other_step, b_other_step);
+        load_odd();
         multiply_even();
         workgroupBarrier();
-        put1();
-        fetch1(a_other_step, b_other_step);
+        put_odd(coming1);
+        coming1 = fetch(a_other_step, b_other_step);
+        load_even();
         multiply_odd();
     }
     // The steps that fill no round; a loop, not a branch, since sums that come on two paths cost registers.
     for (var first = rounds * 4u * BLOCK_K; first < p.k; first += BLOCK_K) {
-        fetch_rest(first, a_column, b_column);
+        coming0 = fetch_rest(first, a_column, b_column);
         workgroupBarrier();  // waits until all have the fragments before
-        put0();
+        put_even(coming0);
         workgroupBarrier();  // waits for the tiles
         load_even();
-        multiply_only_even();
+        multiply_even();
     }
 
     // The sums leave a fragment at a time, through shared memory, where edges, alpha, beta and the type of c are seen to.
@@ -398,54 +327,22 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
     let fragments = 16u * min(p.batch, 1u);
     for (var fragment = 0u; fragment < fragments; fragment++) {
         switch (fragment) {
-            case 0u: {
-                leave(c00);
-            }
-            case 1u: {
-                leave(c01);
-            }
-            case 2u: {
-                leave(c02);
-            }
-            case 3u: {
-                leave(c03);
-            }
-            case 4u: {
-                leave(c10);
-            }
-            case 5u: {
-                leave(c11);
-            }
-            case 6u: {
-                leave(c12);
-            }
-            case 7u: {
-                leave(c13);
-            }
-            case 8u: {
-                leave(c20);
-            }
-            case 9u: {
-                leave(c21);
-            }
-            case 10u: {
-                leave(c22);
-            }
-            case 11u: {
-                leave(c23);
-            }
-            case 12u: {
-                leave(c30);
-            }
-            case 13u: {
-                leave(c31);
-            }
-            case 14u: {
-                leave(c32);
-            }
-            default: {
-                leave(c33);
-            }
+            case 0u: { leave(c00); }
+            case 1u: { leave(c01); }
+            case 2u: { leave(c02); }
+            case 3u: { leave(c03); }
+            case 4u: { leave(c10); }
+            case 5u: { leave(c11); }
+            case 6u: { leave(c12); }
+            case 7u: { leave(c13); }
+            case 8u: { leave(c20); }
+            case 9u: { leave(c21); }
+            case 10u: { leave(c22); }
+            case 11u: { leave(c23); }
+            case 12u: { leave(c30); }
+            case 13u: { leave(c31); }
+            case 14u: { leave(c32); }
+            default: { leave(c33); }
         }
         workgroupBarrier();  // waits for the fragments
         let row = block_row + part_row + fragment / 4u * SIDE + own_row;

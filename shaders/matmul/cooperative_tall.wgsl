@@ -285,66 +285,26 @@ fn matmul_cooperative_tall(@builtin(workgroup_id) block: vec3<u32>, @builtin(loc
     let fragments = 20u * min(p.batch, 1u);
     for (var fragment = 0u; fragment < fragments; fragment++) {
         switch (fragment) {
-            case 0u: {
-                leave(c00);
-            }
-            case 1u: {
-                leave(c01);
-            }
-            case 2u: {
-                leave(c02);
-            }
-            case 3u: {
-                leave(c03);
-            }
-            case 4u: {
-                leave(c10);
-            }
-            case 5u: {
-                leave(c11);
-            }
-            case 6u: {
-                leave(c12);
-            }
-            case 7u: {
-                leave(c13);
-            }
-            case 8u: {
-                leave(c20);
-            }
-            case 9u: {
-                leave(c21);
-            }
-            case 10u: {
-                leave(c22);
-            }
-            case 11u: {
-                leave(c23);
-            }
-            case 12u: {
-                leave(c30);
-            }
-            case 13u: {
-                leave(c31);
-            }
-            case 14u: {
-                leave(c32);
-            }
-            case 15u: {
-                leave(c33);
-            }
-            case 16u: {
-                leave(c40);
-            }
-            case 17u: {
-                leave(c41);
-            }
-            case 18u: {
-                leave(c42);
-            }
-            default: {
-                leave(c43);
-            }
+            case 0u: { leave(c00); }
+            case 1u: { leave(c01); }
+            case 2u: { leave(c02); }
+            case 3u: { leave(c03); }
+            case 4u: { leave(c10); }
+            case 5u: { leave(c11); }
+            case 6u: { leave(c12); }
+            case 7u: { leave(c13); }
+            case 8u: { leave(c20); }
+            case 9u: { leave(c21); }
+            case 10u: { leave(c22); }
+            case 11u: { leave(c23); }
+            case 12u: { leave(c30); }
+            case 13u: { leave(c31); }
+            case 14u: { leave(c32); }
+            case 15u: { leave(c33); }
+            case 16u: { leave(c40); }
+            case 17u: { leave(c41); }
+            case 18u: { leave(c42); }
+            default: { leave(c43); }
         }
         workgroupBarrier();  // waits for the fragments
         let row = block_row + part_row + fragment / 4u * SIDE + own_row;
