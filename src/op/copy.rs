@@ -1,6 +1,6 @@
 //! `copy`: the yardstick. A kernel that moves data cannot be faster than moving it once.
 
-use super::{Distribution, Op, Place, Shape, Work, words};
+use super::{Band, Distribution, Op, Place, Shape, Window, Work, words};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::problem::Problem;
@@ -140,6 +140,20 @@ impl Op for Copy {
         Work { bytes: 2.0 * problem.dim(0) as f64 * problem.element.size() as f64, flops: 0.0 }
     }
 
+    fn bands(&self, problem: &Problem, limit: u64, alignment: u64) -> Option<Vec<Band>> {
+        const CHUNK: u64 = 16;
+        let (len, width) = (problem.dim(0), problem.element.size());
+        let step = alignment.max(CHUNK) / width;
+        let parts = len.div_ceil((limit / width / step * step).max(1));
+        let size = len.div_ceil(parts).next_multiple_of(step);
+        let band = |start: u64| {
+            let len = size.min(len - start);
+            let window = Window { offset: start * width, len: (len * width).next_multiple_of(CHUNK) };
+            Band { problem: Problem { dims: vec![len], ..problem.clone() }, windows: vec![window; 2] }
+        };
+        (size * width <= limit).then(|| (0..len).step_by(size as usize).map(band).collect())
+    }
+
     fn distribution(&self) -> Distribution {
         Distribution::Bits
     }
@@ -160,4 +174,23 @@ const ROW: u64 = 1 << 30;
 /// `len` elements as rows that a 32-bit field can count.
 fn row(len: u64) -> Shape {
     if len <= ROW || !len.is_multiple_of(ROW) { Shape::packed(1, len) } else { Shape::packed(len / ROW, ROW) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_cover_every_element_once_within_the_limit() {
+        for (element, len, limit) in [(Element::I8, 70_001, 65_536), (Element::F64, 1 << 28, (1 << 31) - 4)] {
+            let bands = Copy.bands(&Problem::new(element, [len]), limit, 256).expect("it can be cut");
+            let mut end = 0;
+            for band in &bands {
+                let window = band.windows[0];
+                assert!(window.offset == end * element.size() && window.offset % 256 == 0 && window.len <= limit);
+                end += band.problem.dim(0);
+            }
+            assert!(end == len && bands.len() == 2, "{bands:?}");
+        }
+    }
 }

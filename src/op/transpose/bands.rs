@@ -33,12 +33,13 @@ pub(super) fn cut(sides: &(Shape, Shape), problem: &Problem, limit: u64, alignme
     }
     // Each side alone says how many of its rows fit; a row that does not fit is itself cut, and the
     // other side is then one row at a time.
-    let rows = fitting(input, room, span_in);
-    let cols = fitting(output, room, span_out);
-    let (rows, cols) = (rows.unwrap_or(1), cols.unwrap_or(1));
+    let fits = |side: &Shape, rows: u64, cols: u64| (rows - 1).saturating_mul(side.leading_dimension()) + cols <= room;
+    let rows = fitting(input, room, span_in).unwrap_or(1);
+    // Part of its columns may be what an output is too large by.
+    let whole = fits(output, output.rows, rows).then_some(output.rows);
+    let cols = whole.or_else(|| fitting(output, room, span_out)).unwrap_or(1);
     let rows = if cols == 1 { rows.min(room) } else { rows };
     let cols = if rows == 1 { cols.min(room) } else { cols };
-    let fits = |side: &Shape, rows: u64, cols: u64| (rows - 1).saturating_mul(side.leading_dimension()) + cols <= room;
     if !fits(input, rows, cols) || !fits(output, cols, rows) {
         return None;
     }
@@ -58,14 +59,15 @@ pub(super) fn cut(sides: &(Shape, Shape), problem: &Problem, limit: u64, alignme
     Some(bands)
 }
 
-/// Rows of a side that fit: all, or so many whole ones that further bands start at whole tiles or chunks.
+/// Rows of a side that fit: all, or equal parts of them that start at whole tiles or chunks.
 fn fitting(side: &Shape, room: u64, span: u64) -> Option<u64> {
     if span <= room {
         return Some(side.rows);
     }
     let rows = room / side.leading_dimension().max(1);
     let step = [256, 64, CHUNK, 1].into_iter().find(|step| rows >= *step)?;
-    Some(rows - rows % step)
+    let most = rows - rows % step;
+    Some(side.rows.div_ceil(side.rows.div_ceil(most)).next_multiple_of(step))
 }
 
 /// Matrices, rows and columns `size` from `[matrix, row, col]` on.
@@ -120,6 +122,13 @@ mod tests {
                 assert!(window.len <= limit && window.offset % 256 == 0, "{window:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_matrix_as_large_as_the_limit_is_halved() {
+        let problem = Problem::new(Element::F64, [16_384, 16_384]);
+        let bands = cut(&sides(&problem), &problem, (1 << 31) - 4, 256).expect("it can be cut");
+        assert_eq!(bands.iter().map(|band| band.problem.dims.clone()).collect::<Vec<_>>(), [[8192, 16_384]; 2]);
     }
 
     #[test]
