@@ -16,7 +16,7 @@
 #define BLOCKS 1      // of a thread
 #endif
 #ifndef PHASES
-#define PHASES 1      // slices of the tile that pass through shared memory one after the other
+#define PHASES 1      // slices of the tile that pass through shared memory one after the other: some columns of every block
 #endif
 #ifndef STREAMS
 #define STREAMS 1     // parts of the matrix that are walked at the same time
@@ -34,6 +34,7 @@ const unsigned int WORDS = sizeof(T) < sizeof(unsigned int) ? 1 : sizeof(T) / si
 const unsigned int CHUNKS = TILE_ROWS / VECTOR;               // of a row of the output tile
 const unsigned int LANES = TILE_COLS / VECTOR;                // chunks of a row of the input tile
 const unsigned int THREADS = CHUNKS * LANES / BLOCKS;
+const unsigned int PART = VECTOR / PHASES;                    // columns of a block in a slice
 const unsigned int SLICE = TILE_COLS / PHASES;                // rows of the output tile in shared memory at a time
 const unsigned int BANKS = CHUNKS < 8 ? CHUNKS : 8;           // chunks that lie side by side: 8 fill the 32 banks of shared memory
 const unsigned int LOW = 0x5410, HIGH = 0x7632;               // byte selectors: the low halves, the high halves of two words
@@ -53,10 +54,16 @@ struct Params {
 
 extern __shared__ Chunk tile[];  // SLICE x CHUNKS, rows of the output tile
 
-// Where chunk `chunk` of tile row `row` lies. Eight lanes that store to rows VECTOR apart, or load along a row, meet all the banks.
-__device__ __forceinline__ unsigned int chunk_at(unsigned int row, unsigned int chunk)
+// Where chunk `chunk` of row `n` of a slice lies. Eight lanes that store to rows PART apart, or load along a row, meet all the banks.
+__device__ __forceinline__ unsigned int chunk_at(unsigned int n, unsigned int chunk)
 {
-    return row * CHUNKS + (chunk ^ (row / VECTOR % BANKS));
+    return n * CHUNKS + (chunk ^ (n / PART % BANKS));
+}
+
+// The row of the output tile that is row `n` of a slice.
+__device__ __forceinline__ unsigned int row_of(unsigned int phase, unsigned int n)
+{
+    return PHASES == 1 ? n : n / PART * VECTOR + phase * PART + n % PART;
 }
 
 // A chunk of the input.
@@ -137,26 +144,24 @@ transpose_any_width(const T* __restrict__ input, T* __restrict__ output, const P
     const unsigned int chunk = threadIdx.x % CHUNKS;
     #pragma unroll
     for (unsigned int phase = 0; phase < PHASES; phase++) {
-        if (x * VECTOR / SLICE == phase)
+        #pragma unroll
+        for (unsigned int b = 0; b < BLOCKS; b++)
             #pragma unroll
-            for (unsigned int b = 0; b < BLOCKS; b++)
-                #pragma unroll
-                for (unsigned int i = 0; i < VECTOR; i++)
-                    tile[chunk_at(x * VECTOR % SLICE + i, y + b * (THREADS / LANES))] = column(block[b], i);
+            for (unsigned int i = 0; i < PART; i++)
+                tile[chunk_at(x * PART + i, y + b * (THREADS / LANES))] = column(block[b], phase * PART + i);
 
         __syncthreads();  // waits for the slice: a thread reads what others wrote
 
-        const unsigned int first = phase * SLICE;   // row of the output tile
         if (whole) {
             #pragma unroll
-            for (unsigned int i = 0; i < BLOCKS * VECTOR / PHASES; i++) {
-                const unsigned int row = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS);
-                *(reinterpret_cast<Chunk*>(destination + (size_t)(first + row) * p.output_ld) + chunk) = tile[chunk_at(row, chunk)];
+            for (unsigned int i = 0; i < BLOCKS * PART; i++) {
+                const unsigned int n = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS);
+                *(reinterpret_cast<Chunk*>(destination + (size_t)row_of(phase, n) * p.output_ld) + chunk) = tile[chunk_at(n, chunk)];
             }
         } else if (chunk * VECTOR < rows) {
-            for (unsigned int row = threadIdx.x / CHUNKS; row < SLICE && first + row < cols; row += THREADS / CHUNKS) {
-                T* place = destination + (size_t)(first + row) * p.output_ld + chunk * VECTOR;
-                const Chunk* c = &tile[chunk_at(row, chunk)];
+            for (unsigned int n = threadIdx.x / CHUNKS; n < SLICE && row_of(phase, n) < cols; n += THREADS / CHUNKS) {
+                T* place = destination + (size_t)row_of(phase, n) * p.output_ld + chunk * VECTOR;
+                const Chunk* c = &tile[chunk_at(n, chunk)];
                 if (rows - chunk * VECTOR >= VECTOR)
                     *reinterpret_cast<Chunk*>(place) = *c;
                 else

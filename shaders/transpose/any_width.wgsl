@@ -8,7 +8,7 @@ const TILE_ROWS: u32 = 128u;
 const TILE_COLS: u32 = 128u;
 const BLOCKS: u32 = 1u;                            // of a thread
 const STREAMS: u32 = 1u;                           // parts of the matrix that are walked at the same time
-const PHASES: u32 = 1u;                            // slices of the tile that pass through shared memory one after the other
+const PHASES: u32 = 1u;                            // slices of the tile that pass through shared memory one after the other: some columns of every block, whole words of its rows
 const CHUNK_BYTES: u32 = 16u;
 const WORD_BYTES: u32 = 4u;
 const VECTOR: u32 = CHUNK_BYTES / ELEMENT_BYTES;             // elements of a chunk
@@ -20,6 +20,8 @@ const MASK: u32 = 0xffffffffu >> (32u - BITS);
 const CHUNKS: u32 = TILE_ROWS / VECTOR;            // of a row of the output tile
 const LANES: u32 = TILE_COLS / VECTOR;             // chunks of a row of the input tile
 const THREADS: u32 = CHUNKS * LANES / BLOCKS;
+const PART: u32 = VECTOR / PHASES;                 // columns of a block in a slice
+const PART_WORDS: u32 = CHUNK_WORDS / PHASES;      // words of a row of a block that hold them
 const SLICE: u32 = TILE_COLS / PHASES;             // rows of the output tile in shared memory at a time
 const BANKS: u32 = min(CHUNKS, 8u);                // chunks that lie side by side: 8 fill the 32 banks of shared memory
 const LANE: vec4<u32> = vec4<u32>(0u, 1u, 2u, 3u); // place of each word of a chunk
@@ -38,9 +40,17 @@ struct Params {
 @group(0) @binding(2) var<uniform> p: Params;
 var<workgroup> tile: array<vec4<u32>, SLICE * CHUNKS>;   // SLICE x CHUNKS, rows of the output tile
 
-// Where chunk `chunk` of tile row `row` lies. Eight lanes that store to rows VECTOR apart, or load along a row, meet all the banks.
-fn chunk_at(row: u32, chunk: u32) -> u32 {
-    return row * CHUNKS + (chunk ^ (row / VECTOR % BANKS));
+// Where chunk `chunk` of row `n` of a slice lies. Eight lanes that store to rows PART apart, or load along a row, meet all the banks.
+fn chunk_at(n: u32, chunk: u32) -> u32 {
+    return n * CHUNKS + (chunk ^ (n / PART % BANKS));
+}
+// The row of the output tile that is row `n` of a slice.
+fn row_of(phase: u32, n: u32) -> u32 {
+    return select(n / PART * VECTOR + phase * PART + n % PART, n, PHASES == 1u);
+}
+// A row of a block, the words of the next slice first: an index that depends on the phase would put the block into memory.
+fn turned(row: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(row[PART_WORDS % 4u], row[(PART_WORDS + 1u) % 4u], row[(PART_WORDS + 2u) % 4u], row[(PART_WORDS + 3u) % 4u]);
 }
 // Bytes `part` and part + 2 of two words, each with its neighbour from the other word.
 fn byte_pairs(low: u32, high: u32, part: u32) -> u32 {
@@ -92,46 +102,33 @@ fn transpose_any_width(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_i
 
     let x = thread.x % LANES;
     let y = thread.x / LANES;
-    var block: array<vec4<u32>, BLOCKS * VECTOR>;  // BLOCKS x VECTOR rows; outside the matrix a row stays 0 and is never written out
-    if (whole) {
-        for (var b = 0u; b < BLOCKS; b++) {
-            for (var i = 0u; i < VECTOR; i++) {
-                block[b * VECTOR + i] = input[source + ((y + b * (THREADS / LANES)) * VECTOR + i) * input_step + x];
-            }
-        }
-    } else {
-        for (var b = 0u; b < BLOCKS; b++) {
-            for (var i = 0u; i < VECTOR; i++) {
-                let row = (y + b * (THREADS / LANES)) * VECTOR + i;
-                if (row < rows && x * VECTOR < cols) {
-                    block[b * VECTOR + i] = input[source + row * input_step + x];
-                }
-            }
+    var block: array<vec4<u32>, BLOCKS * VECTOR>;  // BLOCKS x VECTOR rows; what lies outside the matrix repeats its edge and is never written out
+    for (var b = 0u; b < BLOCKS; b++) {
+        for (var i = 0u; i < VECTOR; i++) {
+            let row = min((y + b * (THREADS / LANES)) * VECTOR + i, rows - 1u);
+            block[b * VECTOR + i] = input[source + row * input_step + min(x, (cols - 1u) / VECTOR)];
         }
     }
     let chunk = thread.x % CHUNKS;
     let ours = first_elements(rows - min(chunk * VECTOR, rows));   // a chunk that the edge cuts keeps what lies behind the end of the row
     for (var phase = 0u; phase < PHASES; phase++) {
-        if (x * VECTOR / SLICE == phase) {
-            for (var b = 0u; b < BLOCKS; b++) {
-                for (var i = 0u; i < VECTOR; i++) {
-                    tile[chunk_at(x * VECTOR % SLICE + i, y + b * (THREADS / LANES))] = column(&block, b * VECTOR, i);
-                }
+        for (var b = 0u; b < BLOCKS; b++) {
+            for (var i = 0u; i < PART; i++) {
+                tile[chunk_at(x * PART + i, y + b * (THREADS / LANES))] = column(&block, b * VECTOR, i);
             }
+        }
+        for (var i = 0u; i < BLOCKS * VECTOR; i++) {
+            block[i] = turned(block[i]);
         }
 
         workgroupBarrier();  // waits for the slice: an invocation reads what others wrote
 
-        let first = phase * SLICE;   // row of the output tile
-        if (whole) {
-            for (var i = 0u; i < BLOCKS * VECTOR / PHASES; i++) {
-                let row = thread.x / CHUNKS + i * (THREADS / CHUNKS);
-                output[destination + (first + row) * output_step + chunk] = tile[chunk_at(row, chunk)];
-            }
-        } else if (chunk * VECTOR < rows) {
-            for (var row = thread.x / CHUNKS; row < SLICE && first + row < cols; row += THREADS / CHUNKS) {
-                let at = destination + (first + row) * output_step + chunk;
-                output[at] = (output[at] & ~ours) | (tile[chunk_at(row, chunk)] & ours);
+        for (var n = thread.x / CHUNKS; n < SLICE; n += THREADS / CHUNKS) {
+            let at = destination + row_of(phase, n) * output_step + chunk;
+            if (whole || (row_of(phase, n) < cols && (chunk + 1u) * VECTOR <= rows)) {
+                output[at] = tile[chunk_at(n, chunk)];
+            } else if (row_of(phase, n) < cols && chunk * VECTOR < rows) {
+                output[at] = (output[at] & ~ours) | (tile[chunk_at(n, chunk)] & ours);
             }
         }
 

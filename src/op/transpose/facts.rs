@@ -18,6 +18,7 @@ pub(crate) fn value((input, output): &(Shape, Shape), element: Element, name: &s
         "VECTOR_OUTPUT" => aligned(output, element),
         "STREAMS" => return streams(input, element),
         "SKINNY" => narrow.is_some(),
+        "SEVERAL" => narrow.is_some_and(|n| n.count() > 2),
         "NARROW" => return narrow.map_or(0, |n| n.count() as u32),
         "NARROW_INPUT" => !matches!(narrow, Some(Narrow::Output(_))),
         "CHUNKED_INPUT" | "CHUNKED_OUTPUT" => {

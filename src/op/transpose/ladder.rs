@@ -94,6 +94,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         sheared(NARROW, WGSL_NARROW, "narrow"),
         skinny(),
         kept(skinny()),
+        gathered(),
         batched_small(),
     ]);
     ladder
@@ -152,6 +153,7 @@ fn any_width(tile: &Tile) -> Rung {
     /// Shared memory that does not cost occupancy: in WGSL a workgroup of 32 KiB halves it.
     const SHARED: [(Language, u32); 2] = [(Language::Cuda, 32 << 10), (Language::Wgsl, 16 << 10)];
     const CHUNK: u32 = 16;
+    const CHUNK_WORDS: u32 = 4;
     let mut tunings = Vec::new();
     for (language, most) in SHARED {
         for &width in tile.widths {
@@ -160,8 +162,8 @@ fn any_width(tile: &Tile) -> Rung {
             let vector = CHUNK / width as u32;
             let (rows, cols) = (down * vector, across * vector);
             let bytes = rows * cols * width as u32;
-            // A slice holds whole chunks, so there are at most as many as chunks lie across.
-            let phases = bytes.div_ceil(most).next_power_of_two().min(across);
+            // A slice has whole words and whole elements of every chunk.
+            let phases = bytes.div_ceil(most).next_power_of_two().min(vector).min(CHUNK_WORDS);
             let shared = bytes / phases;
             let dynamic = language == Language::Cuda;
             tunings.push(Tuning {
@@ -315,6 +317,38 @@ fn skinny() -> Rung {
         .into(),
         needs: needs.into(),
         tunings: every_width(THREADS, Grid::LongSideBytes { per_block: THREADS * CHUNK }, |_, _| THREADS * MOST * CHUNK)
+            .into(),
+    })
+}
+
+fn gathered() -> Rung {
+    const THREADS: u32 = 256;
+    const MOST: u32 = 8;
+    const CHUNK: u32 = 16;
+    // Half a chunk of every long row for a thread.
+    const RUN_BYTES: u32 = THREADS / 2 * CHUNK;
+    let grid = Grid::LongSideBytes { per_block: RUN_BYTES };
+    rung!("transpose", "gathered", no wgsl "the gain over skinny was measured with a cache policy, and WGSL has none", block [THREADS, 1, 1], Grid::LongSideBytes { per_block: RUN_BYTES }, {
+        idea: "A thread moves half a chunk of every long row, gathered element by element from shared memory.".into(),
+        chinese: "每个线程只搬运每个长行的半个单元，逐元素从共享内存中收集。".into(),
+        because: "Less waits for a barrier at a time than where a thread owns whole records; what was read leaves the caches last.".into(),
+        accepts: Accepts::ALL,
+        element_sizes: WHOLE_WORDS.into(),
+        wgsl_element_sizes: (&[]).into(),
+        constants: vec![("THREADS", THREADS)].into(),
+        switches: vec![Switch::new("NARROW", &[3, 4, 5, 6, 7, 8]), Switch::new("NARROW_INPUT", &[1, 0])].into(),
+        needs: vec![Need {
+            language: None,
+            fact: "SEVERAL".into(),
+            value: 1,
+            because: "this rung takes matrices with 3 to 8 columns (or rows) and no gaps between them".into(),
+        }]
+        .into(),
+        cuda_needs: CudaNeeds { arch: Arch::Compute80, dynamic_shared: 0, tensor_maps: (&[]).into() },
+        tunings: every_width(THREADS, grid, |_, _| RUN_BYTES * MOST)
+            .into_iter()
+            .filter(|t| t.language == Language::Cuda && WHOLE_WORDS.contains(&t.element_size))
+            .collect::<Vec<_>>()
             .into(),
     })
 }

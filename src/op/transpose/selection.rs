@@ -70,6 +70,7 @@ const fn both(rung: &'static str, when: fn(&Facts) -> bool) -> Choice {
 }
 
 const TABLE: &[Choice] = &[
+    Choice { language: Some(Language::Cuda), when: |f| f.rows.max(f.cols) >= 64, rung: "gathered" },
     Choice { language: Some(Language::Cuda), when: |f| f.rows.max(f.cols) >= 64, rung: "skinny@kept" },
     both("skinny", |f| f.rows.max(f.cols) >= 64),
     both("batched_small", |f| f.batch > 1 && f.rows * f.cols * f.width <= 2048),
