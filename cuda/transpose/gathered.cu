@@ -2,7 +2,7 @@
 // Changed from the rung below. A thread moves half a chunk of every long row instead of a whole one: less waits for the barrier at a time, and what was read is marked as the last to leave the caches.
 // A thread owns. NARROW / 2 chunks, rounded up, on each side.
 // Memory traffic. Each element once, on both sides in runs of 512 bytes per warp.
-// Needs. Capability 8.0. Elements of a word or more. NARROW_INPUT: cols == input_ld == NARROW, otherwise rows == output_ld == NARROW. A side whose rows do not all start at multiples of 16 bytes, and a last block that is not full, are moved element by element.
+// Needs. Capability 8.0. Elements of a word or more; bases, offsets and batch strides of both sides, and the long rows, at multiples of 16 bytes. NARROW_INPUT: cols == input_ld == NARROW, otherwise rows == output_ld == NARROW. A last block that is not full moves element by element.
 #ifndef ELEMENT
 #define ELEMENT unsigned int
 #endif
@@ -63,75 +63,56 @@ __device__ __forceinline__ T& element(unsigned int n)
     return reinterpret_cast<T*>(stage + place(n / VECTOR))[n % VECTOR];
 }
 
-// Whether NARROW rows, `ld` elements apart, or one of them, start at multiples of a chunk.
-__device__ __forceinline__ bool in_chunks(const T* first, unsigned int ld)
-{
-    return ((size_t)first | (NARROW > 1 ? ld * sizeof(T) : 0)) % CHUNK_BYTES == 0;
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS)
 transpose_gathered(const T* __restrict__ input, T* __restrict__ output, const Params p)
 {
     const unsigned int t = threadIdx.x;
     const unsigned int matrix = blockIdx.z + p.block_z;
     const size_t first = (size_t)(blockIdx.x + p.block_x) * LONG;   // record
-    const unsigned int records = (unsigned int)min((NARROW_INPUT ? p.rows : p.cols) - first, (size_t)LONG);   // of this block
-    const bool whole = records == LONG;
+    const size_t records = (NARROW_INPUT ? p.rows : p.cols) - first;   // from this block on
     const T* source = input + p.input_offset + matrix * p.input_stride + first * (NARROW_INPUT ? NARROW : 1);
     T* destination = output + p.output_offset + matrix * p.output_stride + first * (NARROW_INPUT ? 1 : NARROW);
+    if (records < LONG) {   // the whole block
+        for (unsigned int record = t; record < records; record += THREADS)
+            for (unsigned int k = 0; k < NARROW; k++)
+                destination[NARROW_INPUT ? k * (size_t)p.output_ld + record : record * NARROW + k] = source[NARROW_INPUT ? record * NARROW + k : k * (size_t)p.input_ld + record];
+        return;
+    }
 
-    if (whole && in_chunks(source, NARROW_INPUT ? 0 : p.input_ld)) {
-        Chunk chunk[OWN];  // OWN
-        #pragma unroll
-        for (unsigned int k = 0; k < OWN; k++) {
-            const unsigned int n = t + k * THREADS;
-            if (n < RUN * NARROW)
-                chunk[k] = loaded(NARROW_INPUT ? reinterpret_cast<const Chunk*>(source) + n : reinterpret_cast<const Chunk*>(source + (size_t)(n / RUN) * p.input_ld) + n % RUN);
+    Chunk chunk[OWN];  // OWN
+    #pragma unroll
+    for (unsigned int k = 0; k < OWN; k++) {
+        const unsigned int n = t + k * THREADS;
+        if (n < RUN * NARROW)
+            chunk[k] = loaded(NARROW_INPUT ? reinterpret_cast<const Chunk*>(source) + n : reinterpret_cast<const Chunk*>(source + (size_t)(n / RUN) * p.input_ld) + n % RUN);
+    }
+    #pragma unroll
+    for (unsigned int k = 0; k < OWN; k++) {
+        const unsigned int n = t + k * THREADS;
+        if (n < RUN * NARROW) {
+            if (NARROW_INPUT)
+                stage[place(n)] = chunk[k];
+            else
+                #pragma unroll
+                for (unsigned int i = 0; i < VECTOR; i++)
+                    element((n % RUN * VECTOR + i) * NARROW + n / RUN) = reinterpret_cast<const T*>(&chunk[k])[i];
         }
-        #pragma unroll
-        for (unsigned int k = 0; k < OWN; k++) {
-            const unsigned int n = t + k * THREADS;
-            if (n < RUN * NARROW) {
-                if (NARROW_INPUT)
-                    stage[place(n)] = chunk[k];
-                else
-                    #pragma unroll
-                    for (unsigned int i = 0; i < VECTOR; i++)
-                        element((n % RUN * VECTOR + i) * NARROW + n / RUN) = reinterpret_cast<const T*>(&chunk[k])[i];
-            }
-        }
-    } else if (NARROW_INPUT) {
-        for (unsigned int n = t; n < records * NARROW; n += THREADS)
-            element(n) = source[n];
-    } else {
-        for (unsigned int k = 0; k < NARROW; k++)
-            for (unsigned int record = t; record < records; record += THREADS)
-                element(record * NARROW + k) = source[(size_t)k * p.input_ld + record];
     }
 
     __syncthreads();  // waits for all records of the block: a thread reads what others wrote
 
-    if (whole && in_chunks(destination, NARROW_INPUT ? p.output_ld : 0)) {
-        #pragma unroll
-        for (unsigned int k = 0; k < OWN; k++) {
-            const unsigned int n = t + k * THREADS;
-            if (n < RUN * NARROW) {
-                Chunk chunk;
-                if (NARROW_INPUT)
-                    #pragma unroll
-                    for (unsigned int i = 0; i < VECTOR; i++)
-                        reinterpret_cast<T*>(&chunk)[i] = element((n % RUN * VECTOR + i) * NARROW + n / RUN);
-                else
-                    chunk = stage[place(n)];
-                *(NARROW_INPUT ? reinterpret_cast<Chunk*>(destination + (size_t)(n / RUN) * p.output_ld) + n % RUN : reinterpret_cast<Chunk*>(destination) + n) = chunk;
-            }
+    #pragma unroll
+    for (unsigned int k = 0; k < OWN; k++) {
+        const unsigned int n = t + k * THREADS;
+        if (n < RUN * NARROW) {
+            Chunk c;
+            if (NARROW_INPUT)
+                #pragma unroll
+                for (unsigned int i = 0; i < VECTOR; i++)
+                    reinterpret_cast<T*>(&c)[i] = element((n % RUN * VECTOR + i) * NARROW + n / RUN);
+            else
+                c = stage[place(n)];
+            *(NARROW_INPUT ? reinterpret_cast<Chunk*>(destination + (size_t)(n / RUN) * p.output_ld) + n % RUN : reinterpret_cast<Chunk*>(destination) + n) = c;
         }
-    } else if (NARROW_INPUT) {
-        for (unsigned int k = 0; k < NARROW; k++)
-            for (unsigned int record = t; record < records; record += THREADS)
-                destination[(size_t)k * p.output_ld + record] = element(record * NARROW + k);
-    } else {
-        for (unsigned int n = t; n < records * NARROW; n += THREADS)
-            destination[n] = element(n);
     }
 }

@@ -16,7 +16,6 @@ const PER_WORD: u32 = max(WORD_BYTES / ELEMENT_BYTES, 1u);   // elements of a wo
 const WORDS: u32 = max(ELEMENT_BYTES / WORD_BYTES, 1u);      // or words of an element
 const CHUNK_WORDS: u32 = CHUNK_BYTES / WORD_BYTES;
 const BITS: u32 = min(ELEMENT_BYTES, WORD_BYTES) * 8u;       // of an element in its word
-const MASK: u32 = 0xffffffffu >> (32u - BITS);
 const CHUNKS: u32 = TILE_ROWS / VECTOR;            // of a row of the output tile
 const LANES: u32 = TILE_COLS / VECTOR;             // chunks of a row of the input tile
 const THREADS: u32 = CHUNKS * LANES / BLOCKS;
@@ -68,9 +67,9 @@ fn column(block: ptr<function, array<vec4<u32>, BLOCKS * VECTOR>>, first: u32, c
             let high = byte_pairs(block[row + 2u][col / PER_WORD], block[row + 3u][col / PER_WORD], col % 2u);
             chunk[w] = select((low >> 16u) | (high & 0xffff0000u), (low & 0xffffu) | (high << 16u), col % PER_WORD < 2u);
         } else {
-            for (var i = 0u; i < PER_WORD; i++) {
-                chunk[w] |= ((block[first + w * PER_WORD + i][col / PER_WORD] >> (col % PER_WORD * BITS)) & MASK) << (i * BITS);
-            }
+            let low = block[first + w * PER_WORD][col / PER_WORD];
+            let high = block[first + w * PER_WORD + 1u][col / PER_WORD];
+            chunk[w] = select((low >> 16u) | (high & 0xffff0000u), (low & 0xffffu) | (high << 16u), col % PER_WORD == 0u);
         }
     }
     return chunk;

@@ -328,6 +328,13 @@ fn gathered() -> Rung {
     // Half a chunk of every long row for a thread.
     const RUN_BYTES: u32 = THREADS / 2 * CHUNK;
     let grid = Grid::LongSideBytes { per_block: RUN_BYTES };
+    let mut needs = vec![Need {
+        language: None,
+        fact: "SEVERAL".into(),
+        value: 1,
+        because: "this rung takes matrices with 3 to 8 columns (or rows) and no gaps between them".into(),
+    }];
+    needs.extend(aligned("CHUNKED_INPUT", "CHUNKED_OUTPUT", None));
     rung!("transpose", "gathered", no wgsl "the gain over skinny was measured with a cache policy, and WGSL has none", block [THREADS, 1, 1], Grid::LongSideBytes { per_block: RUN_BYTES }, {
         idea: "A thread moves half a chunk of every long row, gathered element by element from shared memory.".into(),
         chinese: "每个线程只搬运每个长行的半个单元，逐元素从共享内存中收集。".into(),
@@ -337,13 +344,7 @@ fn gathered() -> Rung {
         wgsl_element_sizes: (&[]).into(),
         constants: vec![("THREADS", THREADS)].into(),
         switches: vec![Switch::new("NARROW", &[3, 4, 5, 6, 7, 8]), Switch::new("NARROW_INPUT", &[1, 0])].into(),
-        needs: vec![Need {
-            language: None,
-            fact: "SEVERAL".into(),
-            value: 1,
-            because: "this rung takes matrices with 3 to 8 columns (or rows) and no gaps between them".into(),
-        }]
-        .into(),
+        needs: needs.into(),
         cuda_needs: CudaNeeds { arch: Arch::Compute80, dynamic_shared: 0, tensor_maps: (&[]).into() },
         tunings: every_width(THREADS, grid, |_, _| RUN_BYTES * MOST)
             .into_iter()
