@@ -166,7 +166,7 @@ impl Lab {
         let brief = self.device().is_software();
         let timing = Timing {
             warmup: Duration::from_millis(if brief { 0 } else { 30 }),
-            budget: Duration::from_millis(200),
+            budget: Duration::from_millis(if brief { 200 } else { 120 }),
             min_rounds: 5,
             max_rounds: if brief { 20 } else { 500 },
             warm_cache,
@@ -183,7 +183,7 @@ impl Lab {
     /// The time of a hop: of very many, or, where a launch would count, from a run of five times as many.
     async fn hop(&self, op: &'static dyn Op, problem: &Problem, figure: &Figure, once: f64) -> Result<f64> {
         const TIMES: u64 = 5;
-        const LONG: u64 = 1 << 19;
+        const LONG: u64 = 1 << 16;
         if problem.dim(1) >= LONG {
             return Ok(once / problem.dim(1) as f64);
         }

@@ -155,7 +155,10 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
     let op = op::find(op_name)?;
     let mut climb = Climb::new(op, problem_of_size(op, 1));
     const DEFAULT_SIZE: u64 = 1024;
-    climb.problems = arguments.problem.problems(op, DEFAULT_SIZE)?;
+    /// Counters tell the same of a small problem, in a moment.
+    const SIMULATED: u64 = 128;
+    let simulated = matches!(arguments.device.backend.as_slice(), [only] if only == "sim");
+    climb.problems = arguments.problem.problems(op, if simulated { SIMULATED } else { DEFAULT_SIZE })?;
     if let Some(path) = &arguments.input {
         let (problem, operands) = given(op, path, arguments.seed)?;
         climb.problems = vec![problem];

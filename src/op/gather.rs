@@ -1,6 +1,6 @@
 //! `gather`: reads that follow an index array.
 
-use super::{Op, Place, Shape, Work, words};
+use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -101,7 +101,7 @@ impl Op for Gather {
         let input: &[u8] = &inputs[0];
         let mut output = vec![0u8; input.len()];
         output.par_chunks_exact_mut(4).zip(inputs[1].par_chunks_exact(4)).for_each(|(out, at)| {
-            let at = u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize * 4;
+            let at = word(at) as usize * 4;
             out.copy_from_slice(input.get(at..at + 4).unwrap_or(&[0; 4]));
         });
         Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))

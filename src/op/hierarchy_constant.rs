@@ -1,6 +1,6 @@
 //! `hierarchy_constant`: a small table in global, shared and constant memory.
 
-use super::{Op, Place, Shape, Work, words};
+use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -127,7 +127,7 @@ impl Op for HierarchyConstant {
         let table = bytemuck::pod_collect_to_vec::<u8, u32>(&inputs[0]);
         let mut output = vec![0u8; inputs[1].len()];
         output.par_chunks_exact_mut(4).zip(inputs[1].par_chunks_exact(4)).for_each(|(out, index)| {
-            let index = index.first_chunk::<4>().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
+            let index = word(index) as usize;
             let entries = (0..ROUNDS).map(|round| table[(index + round * STEP) % ENTRIES]);
             out.copy_from_slice(&entries.fold(0u32, u32::wrapping_add).to_le_bytes());
         });

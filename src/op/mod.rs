@@ -304,6 +304,11 @@ pub(crate) fn words(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
+/// The word that a buffer begins with.
+pub(crate) fn word(bytes: &[u8]) -> u32 {
+    bytes.first_chunk::<4>().map_or(0, |b| u32::from_le_bytes(*b))
+}
+
 /// A CUDA device of the size of an H200, for tests of what is selected on one.
 #[cfg(test)]
 pub(crate) fn test_device(capability: (u32, u32)) -> Device {

@@ -1,6 +1,6 @@
 //! `occupancy`: how many warps a multiprocessor must hold.
 
-use super::{Op, Place, Shape, Work, words};
+use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -125,9 +125,4 @@ impl Op for Occupancy {
         });
         Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))
     }
-}
-
-/// The little-endian words of a buffer.
-fn word(bytes: &[u8]) -> u32 {
-    bytes.first_chunk::<4>().map_or(0, |b| u32::from_le_bytes(*b))
 }

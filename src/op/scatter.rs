@@ -1,7 +1,7 @@
 //! `scatter`: writes that follow an index array.
 
 use super::gather::indices;
-use super::{Op, Place, Shape, Work, words};
+use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -103,10 +103,10 @@ impl Op for Scatter {
 
     fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
         let mut output = vec![0u8; inputs[0].len()];
-        for (word, at) in inputs[0].chunks_exact(4).zip(inputs[1].chunks_exact(4)) {
-            let at = u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize * 4;
+        for (element, at) in inputs[0].chunks_exact(4).zip(inputs[1].chunks_exact(4)) {
+            let at = word(at) as usize * 4;
             if let Some(out) = output.get_mut(at..at + 4) {
-                out.copy_from_slice(word);
+                out.copy_from_slice(element);
             }
         }
         Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))

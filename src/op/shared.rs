@@ -1,6 +1,6 @@
 //! `shared`: the banks of shared memory, in isolation.
 
-use super::{Op, Place, Shape, Work};
+use super::{Op, Place, Shape, Work, word};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -141,9 +141,7 @@ impl Op for Shared {
         let rounds = problem.dim(1);
         let mut output = Vec::with_capacity(problem.dim(0) as usize * 4);
         for group in inputs[0].chunks((ROWS * COLS * 4) as usize) {
-            let sum = |row: &[u8]| {
-                row.chunks_exact(4).fold(0u32, |s, b| s.wrapping_add(u32::from_le_bytes([b[0], b[1], b[2], b[3]])))
-            };
+            let sum = |row: &[u8]| row.chunks_exact(4).fold(0u32, |s, b| s.wrapping_add(word(b)));
             let mut sums: Vec<u32> = group.chunks(COLS as usize * 4).map(sum).collect();
             let rows = sums.len();
             sums.resize(ROWS as usize, 0); // rows that are not there count as 0

@@ -1,7 +1,7 @@
 //! `shared_read`: the ceiling of shared memory. Every thread reads far more from its block's tile than
 //! from anywhere else.
 
-use super::{Op, Place, Shape, Work, words};
+use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
@@ -80,8 +80,7 @@ impl Op for SharedRead {
 
     fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
         let len = problem.dim(0) as usize;
-        let words: Vec<u32> =
-            inputs[0].chunks_exact(4).take(len).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        let words: Vec<u32> = inputs[0].chunks_exact(4).take(len).map(word).collect();
         let (turns, rest) = (STEPS as usize / RING, STEPS as usize % RING);
         let mut output = vec![0u8; len * 4];
         for (block, sums) in words.chunks(RING * VECTOR).zip(output.chunks_mut(4 * RING * VECTOR)) {
