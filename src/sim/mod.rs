@@ -8,7 +8,7 @@
 //! [`Program::new`] compiles once, [`Program::run`] executes on a [`Machine`] model. Values are
 //! exactly those that WGSL defines; where it leaves freedom (precision of `sin`, contraction of
 //! multiply and add) the simulator rounds each operation on its own. The result is the same for
-//! any number of threads. What cannot be executed (64-bit types, textures, cooperative matrices)
+//! any number of threads. What cannot be executed (64-bit types, textures)
 //! is a [`SimError::Unsupported`] with its line.
 //!
 //! Counters are those of a machine without caches: they say what a kernel asks for. They are never
