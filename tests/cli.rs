@@ -1,5 +1,7 @@
 //! The tool as a person calls it: exit codes, streams, bad input.
 
+mod required;
+
 use assert_cmd::Command;
 use std::path::Path;
 
@@ -27,9 +29,12 @@ fn refused(arguments: &[&str], expected: &str) {
     assert!(!err.contains("panicked"), "{err}");
 }
 
-/// A backend that opens here, if any.
-fn some_backend() -> bool {
-    run(&["info"]).1.contains("driver ")
+/// Whether `wgpu` opens here; the simulator, without a clock, always does.
+fn has_wgpu() -> bool {
+    let (_, out, _) = run(&["info", "--backend", "wgpu"]);
+    let opens = out.contains("driver ");
+    assert!(opens || !required::is_required("wgpu"), "wgpu is required: {out}");
+    opens
 }
 
 #[test]
@@ -113,10 +118,6 @@ fn write_npy(path: &Path, kind: &str, shape: &str, data: &[u8]) {
 
 #[test]
 fn a_matrix_from_a_file_comes_back_transposed() {
-    if !some_backend() {
-        eprintln!("skipped: no backend opens here");
-        return;
-    }
     let folder = tempfile::tempdir().expect("a folder");
     let (input, output) = (folder.path().join("m.npy"), folder.path().join("t.npy"));
     let values: Vec<u8> = (0..6u32).flat_map(|i| (i as f32).to_le_bytes()).collect();
@@ -171,10 +172,6 @@ fn sparse_files_are_refused_with_their_line() {
 
 #[test]
 fn json_rows_have_every_field_and_null_where_nothing_is_known() {
-    if !some_backend() {
-        eprintln!("skipped: no backend opens here");
-        return;
-    }
     let (code, out, err) = run(&["run", "transpose", "--size", "100", "--format", "json"]);
     assert_eq!(code, 0, "{err}");
     assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}') && !err.contains('\r'));
@@ -228,10 +225,6 @@ fn a_closed_pipe_is_no_panic() {
 
 #[test]
 fn a_c_locale_gets_ascii() {
-    if !some_backend() {
-        eprintln!("skipped: no backend opens here");
-        return;
-    }
     for locale in ["C", "uk_UA.KOI8-U"] {
         let (_, out, _) = outcome(tool(&["run", "copy", "--len", "100"]).env("LC_ALL", locale));
         assert!(out.is_ascii(), "{locale}: {out}");
@@ -249,12 +242,18 @@ fn no_adapter_is_one_line_that_says_how_to_get_one() {
 #[test]
 fn a_software_adapter_says_so_in_every_format() {
     // Kind DEV1.
+    if !has_wgpu() {
+        eprintln!("skipped: no adapter here");
+        return;
+    }
     let of =
         |format| run(&["run", "transpose", "--size", "64", "--backend", "wgpu", "--rung", "naive", "--format", format]);
     let (code, json, err) = of("json");
-    let rows: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
-    if code == 2 || rows["rows"][0]["software_adapter"] != true {
-        return; // no adapter here, or a GPU
+    assert_eq!(code, 0, "{err}");
+    let rows: serde_json::Value = serde_json::from_str(&json).expect("strict JSON");
+    if rows["rows"][0]["software_adapter"] == false {
+        assert!(!err.contains("software adapter"), "{err}");
+        return;
     }
     assert!(err.contains("software adapter"), "{err}");
     assert!(of("table").1.contains("SOFTWARE ADAPTER"));
@@ -277,10 +276,6 @@ fn without_any_gpu_the_simulator_runs_the_ladder() {
 
 #[test]
 fn a_device_that_does_not_exist_is_an_error_that_lists_those_that_do() {
-    if !some_backend() {
-        eprintln!("skipped: no backend opens here");
-        return;
-    }
     let (code, _, err) = run(&["run", "copy", "--len", "10", "--device", "99"]);
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("99") && err.contains("0 ("), "{err}");
@@ -300,7 +295,7 @@ fn the_tables_of_the_readmes_are_printed_from_the_kept_run() {
 
 #[test]
 fn tuning_says_what_changed_and_keeps_it() {
-    if !run(&["info", "--backend", "wgpu"]).1.contains("driver ") {
+    if !has_wgpu() {
         eprintln!("skipped: no backend with a clock opens here");
         return;
     }
@@ -329,7 +324,7 @@ fn tuning_says_what_changed_and_keeps_it() {
 
 #[test]
 fn tim_times_grow_with_the_work_and_hold_no_compilation() {
-    if !run(&["info", "--backend", "wgpu"]).1.contains("driver ") {
+    if !has_wgpu() {
         eprintln!("skipped: no backend with a clock opens here");
         return;
     }
@@ -339,7 +334,8 @@ fn tim_times_grow_with_the_work_and_hold_no_compilation() {
     let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
     let rows = document["rows"].as_array().expect("rows");
     let ms = |row: &serde_json::Value, field: &str| row[field].as_f64().expect("a time");
-    assert!(ms(&rows[2], "median_ms") > 2.0 * ms(&rows[0], "median_ms"), "{out}");
+    // The quickest samples: whatever else the machine does, it does not hold up every one.
+    assert!(ms(&rows[2], "p05_ms") > 2.0 * ms(&rows[0], "p05_ms"), "{out}");
     for row in rows {
         // The first launch, which pays for the pipeline, is no sample, of any size.
         assert_eq!(row["samples"], 10, "{row}");

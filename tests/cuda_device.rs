@@ -1,6 +1,8 @@
 //! The CUDA backend on a device. Without one, every test but the last two is a visible skip, and a
 //! failure where `GPU_LADDER_REQUIRE` names cuda.
 
+mod required;
+
 use gpu_ladder::backend::cuda::{Cuda, CudaBuffer, CudaKernel, cudarc};
 use gpu_ladder::backend::{Backend, Launch, Select, TensorMap, View};
 use gpu_ladder::gpu::Gpu;
@@ -74,8 +76,7 @@ fn open() -> Result<Cuda> {
 }
 
 fn skip(error: &Error) -> Result<Completion, Failed> {
-    let required =
-        std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|list| list.split(',').any(|name| name.trim() == "cuda"));
+    let required = required::is_required("cuda");
     if required { Err(error.into()) } else { Ok(Completion::ignored_with(error)) }
 }
 

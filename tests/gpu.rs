@@ -1,5 +1,7 @@
 //! The library surface on every backend of this build: handles, views, pool, chains, errors.
 
+mod required;
+
 use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
 use gpu_ladder::op::{Matmul, Op, Transpose};
@@ -14,7 +16,6 @@ fn gpus() -> &'static [Gpu] {
 }
 
 fn open() -> Vec<Gpu> {
-    let required = std::env::var("GPU_LADDER_REQUIRE").unwrap_or_default();
     let mut gpus = Vec::new();
     for name in ["cuda", "wgpu", "sim"] {
         match Gpu::open_on(name) {
@@ -22,7 +23,7 @@ fn open() -> Vec<Gpu> {
                 gpu.keep_tuning_in(None);
                 gpus.push(gpu);
             }
-            Err(error) if required.split(',').any(|word| word == name) => panic!("{name} is required: {error}"),
+            Err(error) if required::is_required(name) => panic!("{name} is required: {error}"),
             Err(error) => println!("skipped {name}: {error}"),
         }
     }

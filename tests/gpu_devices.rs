@@ -1,6 +1,8 @@
 //! The library surface on a `wgpu` device that a program made itself: its limits and features, its
 //! buffers and encoders, and rungs in raw form launched without this crate.
 
+mod required;
+
 use gpu_ladder::backend::wgpu::{Wgpu, required_features, required_limits};
 use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Product, Raw, raw};
@@ -15,7 +17,7 @@ type Check = fn() -> std::result::Result<(), Failed>;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let required = std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|r| r.split(',').any(|b| b.trim() == "wgpu"));
+    let required = required::is_required("wgpu");
     let tests: &[(&str, Check)] = &[
         ("work_goes_into_the_programs_encoder_on_its_buffers", own_encoder),
         ("a_device_without_f16_runs_f32_and_says_why_not_f16", no_f16),

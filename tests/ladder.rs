@@ -2,19 +2,20 @@
 //! not open here is a visible skip with its reason, and a failure where `GPU_LADDER_REQUIRE` names it.
 
 mod every;
+mod required;
 
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Device, Select};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::rung::{Accepts, Language, Promise, Rung};
 use gpu_ladder::{Element, Error, Inputs, Layout, Precision, Problem, Session, Verdict};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::sync::Arc;
 
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for (name, built) in BACKENDS {
-        let required = std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|r| r.split(',').any(|b| b.trim() == *name));
+        let required = required::is_required(name);
         if !built {
             if required {
                 trials.push(Trial::test(format!("{name}::is_required"), || Err("this build does not have it".into())));
@@ -91,7 +92,7 @@ fn suite(session: Arc<Session<Any>>) -> Vec<Trial> {
                     continue;
                 }
                 let (session, rung) = (Arc::clone(&session), rung.clone());
-                trials.push(Trial::test(name, move || verify(&session, *op, &rung, &case)));
+                trials.push(Trial::ignorable_test(name, move || verify(&session, *op, &rung, &case)));
             }
             for &element in
                 op.elements().iter().filter(|e| rung.element_sizes.contains(&e.size()) && !sizes.contains(&e.size()))
@@ -128,26 +129,30 @@ fn lacks(device: &Device, rung: &Rung, element: Element) -> Option<String> {
     lack.map(|(what, needed, limit)| format!("{needed} {what}, this device has {limit}"))
 }
 
-fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case) -> Result<(), Failed> {
+fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case) -> Result<Completion, Failed> {
     pollster::block_on(async {
         let problem = &case.problem;
         let inputs = case.given.map_or(Inputs::Seeded(7), |given| given(problem));
         let stage = match session.stage(op, problem, inputs).await {
             Ok(stage) => stage,
-            Err(error @ Error::Limit { .. }) => return skipped(&error),
+            Err(error @ Error::Limit { .. }) => return Ok(Completion::ignored_with(error)),
             Err(error) => return Err(error.into()),
         };
         let prepared = match session.prepare(&stage, rung).await {
             Ok(prepared) => prepared,
             // A rung that this language or device cannot express says why; shapes it must take are
             // only asked of rungs whose row accepts them.
-            Err(error @ (Error::Unsupported { .. } | Error::Limit { .. })) => return skipped(&error),
+            Err(error @ (Error::Unsupported { .. } | Error::Limit { .. })) => {
+                return Ok(Completion::ignored_with(error));
+            }
             Err(error) => return Err(error.into()),
         };
         match session.verify(prepared).await? {
             // The simulator has one order of everything; a rung that adds to its output goes on from the last run.
-            Verdict::Pass(_) if session.device().backend == "sim" || op.reads_output(problem) => Ok(()),
-            Verdict::Pass(_) if rung.promise == Promise::WithinBound => Ok(()),
+            Verdict::Pass(_) if session.device().backend == "sim" || op.reads_output(problem) => {
+                Ok(Completion::Completed)
+            }
+            Verdict::Pass(_) if rung.promise == Promise::WithinBound => Ok(Completion::Completed),
             Verdict::Pass(proof) => {
                 let first = proof.output().await?;
                 let repeats = if session.device().is_software() { TWICE } else { case.repeats };
@@ -156,17 +161,12 @@ fn verify(session: &Session<Any>, op: &'static dyn Op, rung: &Rung, case: &Case)
                         return Err("the same operands gave different bits in another run".into());
                     }
                 }
-                Ok(())
+                Ok(Completion::Completed)
             }
-            Verdict::Fail(_) if matches!(rung.promise, Promise::Nothing { .. }) => Ok(()),
+            Verdict::Fail(_) if matches!(rung.promise, Promise::Nothing { .. }) => Ok(Completion::Completed),
             Verdict::Fail(mismatch) => Err(mismatch.to_string().into()),
         }
     })
-}
-
-fn skipped(error: &Error) -> Result<(), Failed> {
-    eprintln!("skipped: {error}");
-    Ok(())
 }
 
 /// The shape classes that a rung's row says it takes.

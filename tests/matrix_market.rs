@@ -1,5 +1,7 @@
 //! Sparse matrices from files: read, multiplied and verified by every rung that runs here.
 
+mod required;
+
 use gpu_ladder::backend::{Any, BACKENDS, Select};
 use gpu_ladder::op::{Op, Spmv, read_matrix_market};
 use gpu_ladder::{Error, Session, Verdict};
@@ -13,9 +15,13 @@ const FILES: [(&str, &str); 3] = [
 #[test]
 fn every_file_is_multiplied_by_every_rung() {
     for (backend, _) in BACKENDS.iter().filter(|(_, built)| *built) {
-        let Ok(any) = pollster::block_on(Any::open_named(backend, &Select::default())) else {
-            eprintln!("{backend}: skipped");
-            continue;
+        let any = match pollster::block_on(Any::open_named(backend, &Select::default())) {
+            Ok(any) => any,
+            Err(error) if required::is_required(backend) => panic!("{backend} is required: {error}"),
+            Err(error) => {
+                eprintln!("{backend}: skipped: {error}");
+                continue;
+            }
         };
         let session = Session::new(any);
         for (name, text) in FILES {

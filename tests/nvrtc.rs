@@ -1,6 +1,8 @@
 //! The run-time compiler, on any machine that has its library; no GPU needed. Where there is none,
 //! all but the last test are visible skips, and failures where `GPU_LADDER_REQUIRE` names nvrtc.
 
+mod required;
+
 use gpu_ladder::Error;
 use gpu_ladder::backend::cuda::artefacts::OPTIONS;
 use gpu_ladder::backend::cuda::nvrtc::{Compiled, Nvrtc};
@@ -42,8 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn skip(error: &Error) -> Result<Completion, Failed> {
-    let required =
-        std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|list| list.split(',').any(|name| name.trim() == "nvrtc"));
+    let required = required::is_required("nvrtc");
     if required { Err(error.into()) } else { Ok(Completion::ignored_with(error)) }
 }
 

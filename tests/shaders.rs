@@ -5,8 +5,32 @@ use gpu_ladder::op::{self, shipped_programs};
 use gpu_ladder::rung::{Grid, Language, Program, Rung, Source, Switch};
 use naga::back::{glsl, hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::LazyLock;
+
+/// A shipped program in WGSL.
+struct Shader {
+    program: Program,
+    text: String,
+}
+
+impl Shader {
+    fn module(&self) -> &'static (naga::Module, ModuleInfo) {
+        &MODULES[&self.text]
+    }
+}
+
+static SHADERS: LazyLock<Vec<Shader>> = LazyLock::new(|| {
+    shipped_programs().into_iter().filter_map(|p| p.wgsl_text().map(|text| Shader { program: p, text })).collect()
+});
+
+/// Each text once: programs of several element types and entries share theirs.
+static MODULES: LazyLock<HashMap<&str, (naga::Module, ModuleInfo)>> = LazyLock::new(|| {
+    let labels: BTreeMap<&str, &str> = SHADERS.iter().map(|s| (s.text.as_str(), s.program.label.as_str())).collect();
+    let texts: Vec<_> = labels.into_iter().collect();
+    on_every_core(&texts, |&(text, label)| (text, parse(label, text))).into_iter().collect()
+});
 
 fn parse(label: &str, text: &str) -> (naga::Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
@@ -16,118 +40,132 @@ fn parse(label: &str, text: &str) -> (naga::Module, ModuleInfo) {
     (module, info)
 }
 
-fn wgsl_programs() -> Vec<(Program, String)> {
-    shipped_programs().into_iter().filter_map(|p| p.wgsl_text().map(|text| (p, text))).collect()
+fn on_every_core<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = &work;
+    std::thread::scope(|scope| {
+        let parts = items.chunks(items.len().div_ceil(cores).max(1));
+        let threads: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 #[test]
 fn every_shader_as_it_lies_is_valid() {
+    let mut texts = BTreeMap::new();
     for op in op::OPS {
         for rung in op.ladder() {
-            if let Source::Text(text) = &rung.wgsl {
-                parse(&format!("{}/{}", op.name(), rung.id()), text);
+            let own = rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()).map(|kernel| kernel.wgsl());
+            for source in own.chain([rung.wgsl()]) {
+                if let Source::Text(text) = source {
+                    texts.insert(text.as_ref(), format!("{}/{}", op.name(), rung.id()));
+                }
             }
         }
     }
+    on_every_core(&texts.into_iter().collect::<Vec<_>>(), |(text, label)| drop(parse(label, text)));
 }
 
 #[test]
 fn every_variant_is_valid_and_translates() {
-    for (program, text) in wgsl_programs() {
-        let (module, info) = parse(&program.label, &text);
-        let written = |language: &str, write: &dyn Fn() -> Result<(), String>| {
-            // Some writers panic on what they cannot express.
-            match catch_unwind(AssertUnwindSafe(write)) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => panic!("{} to {language}: {error}\n{text}", program.label),
-                Err(_) => panic!("{} to {language}: the writer panicked", program.label),
-            }
-        };
-        let cooperative = text.contains("enable wgpu_cooperative_matrix;");
-        written("SPIR-V", &|| {
-            let lang_version = if cooperative { (1, 6) } else { (1, 0) };
-            let options = spv::Options { lang_version, ..spv::Options::default() };
-            spv::write_vec(&module, &info, &options, None).map(|_| ()).map_err(|e| e.to_string())
-        });
-        written("MSL", &|| {
-            // The first version with simdgroup matrices.
-            let lang_version = if cooperative { (2, 3) } else { (1, 0) };
-            let options = msl::Options { lang_version, ..msl::Options::default() };
-            msl::write_string(&module, &info, &options, &msl::PipelineOptions::default())
-                .map(|_| ())
-                .map_err(|e| e.to_string())
-        });
-        if cooperative {
-            // No adapter of the other languages lists cooperative matrices.
-            continue;
+    let mut seen = HashSet::new();
+    let once: Vec<_> = SHADERS.iter().filter(|s| seen.insert((&s.text, &s.program.entry))).collect();
+    on_every_core(&once, |shader| translate(shader));
+}
+
+fn translate(shader: &Shader) {
+    let Shader { program, text } = shader;
+    let (module, info) = shader.module();
+    let written = |language: &str, write: &dyn Fn() -> Result<(), String>| {
+        // Some writers panic on what they cannot express.
+        match catch_unwind(AssertUnwindSafe(write)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => panic!("{} to {language}: {error}\n{text}", program.label),
+            Err(_) => panic!("{} to {language}: the writer panicked", program.label),
         }
-        written("HLSL", &|| {
-            let mut out = String::new();
-            let (options, pipeline) = (hlsl::Options::default(), hlsl::PipelineOptions::default());
-            hlsl::Writer::new(&mut out, &options, &pipeline)
-                .write(&module, &info, None)
-                .map(|_| ())
-                .map_err(|e| e.to_string())
-        });
-        written("GLSL", &|| {
-            let options = glsl::Options { version: glsl::Version::Desktop(430), ..glsl::Options::default() };
-            let pipeline = glsl::PipelineOptions {
-                shader_stage: naga::ShaderStage::Compute,
-                entry_point: program.entry.clone(),
-                multiview: None,
-            };
-            let mut out = String::new();
-            let policies = naga::proc::BoundsCheckPolicies::default();
-            glsl::Writer::new(&mut out, &module, &info, &options, &pipeline, policies)
-                .and_then(|mut w| w.write())
-                .map(|_| ())
-                .map_err(|e| e.to_string())
-        });
+    };
+    let cooperative = text.contains("enable wgpu_cooperative_matrix;");
+    written("SPIR-V", &|| {
+        let lang_version = if cooperative { (1, 6) } else { (1, 0) };
+        let options = spv::Options { lang_version, ..spv::Options::default() };
+        spv::write_vec(module, info, &options, None).map(|_| ()).map_err(|e| e.to_string())
+    });
+    written("MSL", &|| {
+        // The first version with simdgroup matrices.
+        let lang_version = if cooperative { (2, 3) } else { (1, 0) };
+        let options = msl::Options { lang_version, ..msl::Options::default() };
+        msl::write_string(module, info, &options, &msl::PipelineOptions::default())
+            .map(|_| ())
+            .map_err(|e| e.to_string())
+    });
+    if cooperative {
+        // No adapter of the other languages lists cooperative matrices.
+        return;
     }
+    written("HLSL", &|| {
+        let mut out = String::new();
+        let (options, pipeline) = (hlsl::Options::default(), hlsl::PipelineOptions::default());
+        hlsl::Writer::new(&mut out, &options, &pipeline)
+            .write(module, info, None)
+            .map(|_| ())
+            .map_err(|e| e.to_string())
+    });
+    written("GLSL", &|| {
+        let options = glsl::Options { version: glsl::Version::Desktop(430), ..glsl::Options::default() };
+        let pipeline = glsl::PipelineOptions {
+            shader_stage: naga::ShaderStage::Compute,
+            entry_point: program.entry.clone(),
+            multiview: None,
+        };
+        let mut out = String::new();
+        let policies = naga::proc::BoundsCheckPolicies::default();
+        glsl::Writer::new(&mut out, module, info, &options, &pipeline, policies)
+            .and_then(|mut w| w.write())
+            .map(|_| ())
+            .map_err(|e| e.to_string())
+    });
 }
 
 #[test]
 fn the_block_of_every_shader_is_that_of_its_row() {
-    for (program, text) in wgsl_programs() {
-        let (module, _) = parse(&program.label, &text);
+    for shader in SHADERS.iter() {
+        let (program, (module, _)) = (&shader.program, shader.module());
         let entry = module.entry_points.iter().find(|e| e.name == program.entry);
         let entry = entry.unwrap_or_else(|| panic!("{} has no entry point {}", program.label, program.entry));
         assert_eq!(entry.workgroup_size, program.block, "{}", program.label);
     }
 }
 
+/// The bytes of the module's variables in an address space.
+fn bytes_in(module: &naga::Module, space: naga::AddressSpace) -> Vec<u32> {
+    let mut layouter = naga::proc::Layouter::default();
+    layouter.update(module.to_ctx()).expect("a valid module has a layout");
+    module.global_variables.iter().filter(|(_, v)| v.space == space).map(|(_, v)| layouter[v.ty].size).collect()
+}
+
 #[test]
 fn the_params_of_every_shader_have_the_size_of_their_op() {
-    for (program, text) in wgsl_programs() {
-        let (module, _) = parse(&program.label, &text);
-        let size =
-            module.global_variables.iter().find(|(_, v)| v.space == naga::AddressSpace::Uniform).map(|(_, v)| {
-                let mut layouter = naga::proc::Layouter::default();
-                layouter.update(module.to_ctx()).expect("a valid module has a layout");
-                layouter[v.ty].size
-            });
-        assert_eq!(size, Some(program.params_bytes), "{}", program.label);
+    for shader in SHADERS.iter() {
+        let uniforms = bytes_in(&shader.module().0, naga::AddressSpace::Uniform);
+        assert_eq!(uniforms, [shader.program.params_bytes], "{}", shader.program.label);
     }
 }
 
 #[test]
 fn the_workgroup_memory_of_every_shader_is_that_of_its_row() {
-    let programs = wgsl_programs();
+    let mut by_unit: HashMap<&str, Vec<&Shader>> = HashMap::new();
+    for shader in SHADERS.iter() {
+        by_unit.entry(&shader.program.unit).or_default().push(shader);
+    }
     for op in op::OPS {
         for rung in op.ladder() {
             // Where a switch decides how much is used, the row says the most.
             let mut most = HashMap::new();
-            for (program, text) in programs.iter().filter(|(p, _)| p.unit == format!("{}/{}", op.name(), rung.id())) {
-                let (module, _) = parse(&program.label, text);
-                let mut layouter = naga::proc::Layouter::default();
-                layouter.update(module.to_ctx()).expect("a valid module has a layout");
-                let bytes: u64 = module
-                    .global_variables
-                    .iter()
-                    .filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup)
-                    .map(|(_, v)| u64::from(layouter[v.ty].size))
-                    .sum();
-                let most: &mut u64 = most.entry(program.element.size()).or_default();
+            for shader in by_unit.get(format!("{}/{}", op.name(), rung.id()).as_str()).into_iter().flatten() {
+                let shared = bytes_in(&shader.module().0, naga::AddressSpace::WorkGroup);
+                let bytes = shared.into_iter().map(u64::from).sum();
+                let most: &mut u64 = most.entry(shader.program.element.size()).or_default();
                 *most = bytes.max(*most);
             }
             for (size, bytes) in most {
@@ -150,7 +188,7 @@ fn tuned(language: Language) -> impl Iterator<Item = (&'static str, Rung)> {
 }
 
 fn text_of(rung: &Rung, language: Language) -> Option<&str> {
-    match if language == Language::Cuda { &rung.cuda } else { &rung.wgsl } {
+    match if language == Language::Cuda { rung.cuda() } else { rung.wgsl() } {
         Source::Text(text) => Some(text),
         _ => None,
     }
@@ -228,7 +266,7 @@ fn the_constants_of_every_kernel_are_those_of_the_row() {
                 // The rung's own kernel, and those of passes before it.
                 let mut kernels = vec![(text, rung.switches.iter().collect::<Vec<_>>())];
                 for kernel in rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()) {
-                    if let Source::Text(text) = &kernel.wgsl {
+                    if let Source::Text(text) = kernel.wgsl() {
                         kernels.push((text, kernel.switches.iter().collect()));
                     }
                 }
@@ -242,7 +280,7 @@ fn the_constants_of_every_kernel_are_those_of_the_row() {
             }
             for pass in rung.passes.iter() {
                 if let Some(kernel) = &pass.kernel {
-                    let source = if language == Language::Cuda { &kernel.cuda } else { &kernel.wgsl };
+                    let source = if language == Language::Cuda { kernel.cuda() } else { kernel.wgsl() };
                     let Source::Text(text) = source else { continue };
                     let switches = kernel.switches.iter().flat_map(|s| s.names().map(str::to_string));
                     for name in kernel.constants.iter().map(|(n, _)| n.to_string()).chain(switches) {

@@ -7,8 +7,7 @@ mod sim_generator;
 use gpu_ladder::sim::{Binding, HazardKind, Machine, Options, Program};
 use sim_generator::{Case, generate};
 
-fn run(case: &Case, threads: usize, machine: &Machine) -> (Vec<Binding>, Vec<String>) {
-    let program = Program::new(&case.wgsl, None, &[]).unwrap_or_else(|e| panic!("{e}\n{}", case.wgsl));
+fn run(program: &Program, case: &Case, threads: usize, machine: &Machine) -> (Vec<Binding>, Vec<String>) {
     let mut b: Vec<Binding> =
         case.buffers.iter().enumerate().map(|(i, d)| Binding::new(0, i as u32, d.clone())).collect();
     let p = program
@@ -24,17 +23,27 @@ fn run(case: &Case, threads: usize, machine: &Machine) -> (Vec<Binding>, Vec<Str
     (b, alarms)
 }
 
+fn runs_without_a_false_alarm(seed: u64, narrow: &Machine) {
+    let case = generate(seed);
+    let program = Program::new(&case.wgsl, None, &[]).unwrap_or_else(|e| panic!("{e}\n{}", case.wgsl));
+    let (a, alarms) = run(&program, &case, 1, &Machine::default());
+    assert!(alarms.is_empty(), "seed {seed}: {alarms:#?}\n{}", case.wgsl);
+    // Neither the number of threads nor the width of a warp shows in the result.
+    let (b, _) = run(&program, &case, 3, narrow);
+    assert_eq!(a, b, "seed {seed}\n{}", case.wgsl);
+}
+
 #[test]
 fn random_shaders_run_without_false_alarms() {
-    let narrow = Machine::load("lavapipe").unwrap();
-    for seed in 0..300 {
-        let case = generate(seed);
-        let (a, alarms) = run(&case, 1, &Machine::default());
-        assert!(alarms.is_empty(), "seed {seed}: {alarms:#?}\n{}", case.wgsl);
-        // Neither the number of threads nor the width of a warp shows in the result.
-        let (b, _) = run(&case, 3, &narrow);
-        assert_eq!(a, b, "seed {seed}\n{}", case.wgsl);
-    }
+    const SEEDS: u64 = 300;
+    let narrow = &Machine::load("lavapipe").unwrap();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for first in 0..cores {
+            let seeds = (first as u64..SEEDS).step_by(cores);
+            scope.spawn(move || seeds.for_each(|seed| runs_without_a_false_alarm(seed, narrow)));
+        }
+    });
 }
 
 #[test]

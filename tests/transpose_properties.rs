@@ -13,6 +13,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::sync::Arc;
 
 mod kept_runs;
+mod required;
 
 /// One element type per width.
 const WIDTHS: [Element; 5] = [Element::U8, Element::F16, Element::F32, Element::F64, Element::B128];
@@ -32,11 +33,9 @@ fn main() {
                 trials.extend(suite(name, Arc::new(Session::new(whole)), banded));
             }
             (Err(error), _) | (_, Err(error)) => {
-                let required =
-                    std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|r| r.split(',').any(|b| b.trim() == *name));
                 let text = format!("{name} does not open: {error}");
                 let skipped = format!("{name}::properties (skipped: {error})");
-                trials.push(if required {
+                trials.push(if required::is_required(name) {
                     Trial::test(format!("{name}::is_required"), move || Err(text.into()))
                 } else {
                     Trial::test(skipped, || Ok(())).with_ignored_flag(true)

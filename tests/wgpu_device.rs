@@ -1,5 +1,7 @@
 //! The portable backend on devices that lack what ours usually asks for, and its errors.
 
+mod required;
+
 use gpu_ladder::backend::wgpu::Wgpu;
 use gpu_ladder::backend::{Backend, Clock, Select};
 use gpu_ladder::op::{Matmul, Op, Transpose};
@@ -12,7 +14,7 @@ type Check = fn() -> std::result::Result<(), Failed>;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let required = std::env::var("GPU_LADDER_REQUIRE").is_ok_and(|r| r.split(',').any(|b| b.trim() == "wgpu"));
+    let required = required::is_required("wgpu");
     let tests: &[(&str, Check)] = &[
         ("without_timestamps_the_host_clock_is_used_and_named", without_timestamps),
         ("a_block_beyond_the_limit_names_product_and_limit", small_blocks),
