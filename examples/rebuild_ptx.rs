@@ -177,7 +177,7 @@ fn compile_all(nvrtc: &Nvrtc, jobs: &[Job], folder: &Path) -> Vec<Result<Line, S
 
 fn compile(nvrtc: &Nvrtc, job: &Job, folder: &Path) -> Result<Line, Box<dyn Error>> {
     let program = job.programs.first().ok_or("no program")?;
-    let Source::Text(text) = &program.cuda else { return Err("no CUDA text".into()) };
+    let Source::Text(text) = program.cuda() else { return Err("no CUDA text".into()) };
     let arch = program.cuda_needs.arch;
     let mut options = artefacts::options(program, arch.name());
     let machine_code = arch == Arch::Sm90a;

@@ -114,7 +114,7 @@ fn text(op: &dyn Op, counted: &Counted, below: Option<&Counted>, findings: &[Fin
         let _ = writeln!(out, "Wrong by design: {because}");
     }
     out.push('\n');
-    if let Source::Text(source) = &rung.wgsl {
+    if let Source::Text(source) = rung.wgsl() {
         out.push_str(&annotated(source, profile));
     }
     out.push_str(&summary(profile, &counted.machine, findings, language));

@@ -47,7 +47,7 @@ pub fn program(
             tensor_maps: rung.cuda_needs.tensor_maps.iter().filter(taken).copied().collect(),
         },
         wgsl: wgsl.clone(),
-        trusted: rung.trusted,
+        trusted: rung.trusted && pass.kernel.as_ref().is_none_or(|kernel| kernel.trusted),
         constants: constants.iter().map(|(n, v)| (n.to_string(), *v)).chain(setting.iter().cloned()).collect(),
         aliases: rung.aliases.to_vec(),
         element_words: op.element_words(element),

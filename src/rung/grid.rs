@@ -119,9 +119,11 @@ pub const fn whole_matrices(per_block: u32, matrix: u64, element: u64) -> u64 {
 
 impl Grid {
     /// The blocks of a pass in each direction, before they are split into launches: over `extent` elements
-    /// (columns, rows, matrices) of `element` bytes, on a device of so many multiprocessors.
+    /// (columns, rows, matrices) of `element` bytes, on a device of so many multiprocessors. A tile of 0
+    /// elements, which a session refuses, counts as one of 1.
     pub fn blocks(self, setting: &[(String, u32)], extent: [u64; 3], element: u64, multiprocessors: u32) -> [u64; 3] {
-        let tiles = |x: u32, y: u32| (extent[0].div_ceil(x.into()), extent[1].div_ceil(y.into()));
+        let over = |count: u64, per_block: u32| count.div_ceil(per_block.max(1).into());
+        let tiles = |x: u32, y: u32| (over(extent[0], x), over(extent[1], y));
         match self {
             Grid::Tiles { x, y } => {
                 let (across, down) = tiles(x, y);
@@ -135,27 +137,25 @@ impl Grid {
                 let (across, down) = tiles(x, y);
                 [across.saturating_mul(down), parts.into(), extent[2]]
             }
-            Grid::LongSide { per_block, parts } => {
-                [extent[0].max(extent[1]).div_ceil(per_block.into()), parts.into(), extent[2]]
-            }
+            Grid::LongSide { per_block, parts } => [over(extent[0].max(extent[1]), per_block), parts.into(), extent[2]],
             Grid::BySwitch(cases) => cases
                 .iter()
                 .find(|(wanted, _)| has_all(setting, wanted))
                 .map_or([0; 3], |(_, grid)| grid.blocks(setting, extent, element, multiprocessors)),
-            Grid::Linear { per_block } => [extent[0].div_ceil(per_block.into()), 1, 1],
-            Grid::LinearBytes { per_block } => [(extent[0].saturating_mul(element)).div_ceil(per_block.into()), 1, 1],
-            Grid::LinearAtMost { per_block, max } => [extent[0].div_ceil(per_block.into()).min(max.into()), 1, 1],
+            Grid::Linear { per_block } => [over(extent[0], per_block), 1, 1],
+            Grid::LinearBytes { per_block } => [over(extent[0].saturating_mul(element), per_block), 1, 1],
+            Grid::LinearAtMost { per_block, max } => [over(extent[0], per_block).min(max.into()), 1, 1],
             Grid::LongSideBytes { per_block } => {
                 let long = extent[0].max(extent[1]).saturating_mul(element);
-                [long.div_ceil(per_block.into()), 1, extent[2]]
+                [over(long, per_block), 1, extent[2]]
             }
             Grid::Matrices { per_block } => {
                 let matrix = extent[0].saturating_mul(extent[1]);
                 [extent[2].div_ceil(whole_matrices(per_block, matrix, element).max(1)), 1, 1]
             }
             Grid::Triangle { tile } => {
-                let tiles = extent[0].div_ceil(tile.into());
-                [tiles.saturating_mul(tiles + 1) / 2, 1, extent[2]]
+                let tiles = over(extent[0], tile);
+                [tiles.saturating_mul(tiles.saturating_add(1)) / 2, 1, extent[2]]
             }
             Grid::Fixed { blocks } => [blocks.into(), 1, 1],
             Grid::Persistent { per_sm, x, y } => {
@@ -175,6 +175,27 @@ impl Grid {
                 let (across, down) = tiles(x, y);
                 [across.saturating_mul(down).saturating_mul(cluster.into()), 1, extent[2]]
             }
+        }
+    }
+
+    /// Whether a block would take nothing, so that no number of them covers a problem.
+    pub(crate) fn has_empty_tile(self) -> bool {
+        match self {
+            Grid::Tiles { x, y }
+            | Grid::TilesLinear { x, y }
+            | Grid::TilesLinearParts { x, y, .. }
+            | Grid::Persistent { x, y, .. }
+            | Grid::PersistentClusters { x, y, .. }
+            | Grid::TileClusters { x, y, .. } => x == 0 || y == 0,
+            Grid::LongSide { per_block, .. }
+            | Grid::Linear { per_block }
+            | Grid::LinearBytes { per_block }
+            | Grid::LinearAtMost { per_block, .. }
+            | Grid::LongSideBytes { per_block }
+            | Grid::Matrices { per_block } => per_block == 0,
+            Grid::BySwitch(cases) => cases.iter().any(|(_, grid)| grid.has_empty_tile()),
+            Grid::Triangle { tile } => tile == 0,
+            Grid::Fixed { .. } => false,
         }
     }
 

@@ -67,12 +67,13 @@ pub struct Rung {
     pub needs: Cow<'static, [Need]>,
     /// What differs by language and element width; empty where nothing does.
     pub tunings: Cow<'static, [Tuning]>,
-    /// The CUDA kernel.
-    pub cuda: Source,
+    /// The CUDA kernel. Not open to change: what it does to memory nobody checks, so whoever gives one
+    /// of their own vouches for it ([`with_cuda`](Self::with_cuda), [`with_ptx`](Self::with_ptx)).
+    pub(crate) cuda: Source,
     /// What the CUDA kernel needs.
     pub cuda_needs: CudaNeeds,
-    /// The WGSL kernel.
-    pub wgsl: Source,
+    /// The WGSL kernel; [`with_wgsl`](Self::with_wgsl) gives another, and takes back the trust in this one.
+    pub(crate) wgsl: Source,
     /// The product of cooperative matrices that the WGSL kernel is made of; `None` for none.
     pub cooperative: Option<Cooperative>,
     /// Static shared (workgroup) memory of a block in elements, as both kernels declare it; a test
@@ -127,6 +128,7 @@ impl Rung {
     /// The WGSL kernel, compiled with every run-time check.
     pub fn with_wgsl(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.wgsl = Source::Text(text.into());
+        self.trusted = false;
         self
     }
 
@@ -147,6 +149,16 @@ impl Rung {
     pub unsafe fn with_ptx(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.cuda = Source::Ptx(text.into());
         self
+    }
+
+    /// The CUDA kernel.
+    pub fn cuda(&self) -> &Source {
+        &self.cuda
+    }
+
+    /// The WGSL kernel.
+    pub fn wgsl(&self) -> &Source {
+        &self.wgsl
     }
 
     /// Constants that replace those of the kernels.

@@ -27,16 +27,60 @@ pub struct Pass {
 pub struct PassKernel {
     /// The file stem; the entry point is `<op>_<name>`.
     pub name: Cow<'static, str>,
-    /// The CUDA source.
-    pub cuda: Source,
+    /// The CUDA source; closed for the reason given at [`Rung`](super::Rung)'s.
+    pub(crate) cuda: Source,
     /// The architecture it is compiled for.
     pub arch: Arch,
     /// The WGSL source.
-    pub wgsl: Source,
+    pub(crate) wgsl: Source,
+    /// Whether the WGSL was reviewed with this crate, as [`Rung`](super::Rung)'s.
+    pub(crate) trusted: bool,
     /// Its constants.
     pub constants: Cow<'static, [(&'static str, u32)]>,
     /// Its constants whose value depends on the problem.
     pub switches: Cow<'static, [Switch]>,
+}
+
+impl PassKernel {
+    /// A kernel of the caller's own with no source in either language yet.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        let absent = || Source::Absent { because: "no kernel was given".into() };
+        PassKernel {
+            name: name.into(),
+            cuda: absent(),
+            arch: Arch::Compute70,
+            wgsl: absent(),
+            trusted: false,
+            constants: Cow::Borrowed(&[]),
+            switches: Cow::Borrowed(&[]),
+        }
+    }
+
+    /// The same with a CUDA C++ source, compiled at run time (feature `nvrtc`).
+    ///
+    /// # Safety
+    /// As for [`Rung::with_cuda`](super::Rung::with_cuda).
+    pub unsafe fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.cuda = Source::Text(text.into());
+        self
+    }
+
+    /// The same with a WGSL source, compiled with every run-time check.
+    pub fn with_wgsl(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.wgsl = Source::Text(text.into());
+        self.trusted = false;
+        self
+    }
+
+    /// The CUDA source.
+    pub fn cuda(&self) -> &Source {
+        &self.cuda
+    }
+
+    /// The WGSL source.
+    pub fn wgsl(&self) -> &Source {
+        &self.wgsl
+    }
 }
 
 impl Pass {

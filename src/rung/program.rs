@@ -12,14 +12,14 @@ pub struct Program {
     pub unit: String,
     /// The entry point, the same in both languages.
     pub entry: String,
-    /// The CUDA source.
-    pub cuda: Source,
+    /// The CUDA source: that of its rung, and closed for the same reason.
+    pub(crate) cuda: Source,
     /// What the CUDA kernel needs.
     pub cuda_needs: CudaNeeds,
     /// The WGSL source, before its constants are set.
     pub wgsl: Source,
-    /// Whether the WGSL may run without loop bounding.
-    pub trusted: bool,
+    /// Whether the WGSL may run without loop bounding: for somebody has vouched for it.
+    pub(crate) trusted: bool,
     /// Constants of both kernels.
     pub constants: Vec<(String, u32)>,
     /// WGSL types to replace.
@@ -37,6 +37,16 @@ pub struct Program {
 }
 
 impl Program {
+    /// The CUDA source.
+    pub fn cuda(&self) -> &Source {
+        &self.cuda
+    }
+
+    /// Whether the WGSL may run without loop bounding.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
     /// The key of its embedded PTX: `op/rung/word[/NAME=value…]`.
     pub fn artefact_key(&self) -> String {
         let mut key = format!("{}/{}", self.unit, self.element_words.0.replace(' ', "_"));

@@ -6,6 +6,7 @@
 //! A [`Verified`] is the only key to a time, and only verification makes one.
 
 mod allocations;
+mod check;
 mod operands;
 mod order;
 mod plan;

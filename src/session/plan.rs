@@ -1,5 +1,6 @@
 //! A rung compiled for a problem: launches without their buffers.
 
+use super::check::check_row;
 use super::{Operands, Session, lock};
 use crate::backend::{Backend, Launch, TensorMap, View};
 use crate::error::{Error, Result, product};
@@ -100,6 +101,7 @@ impl<B: Backend> Session<B> {
     pub(crate) async fn plan(&self, operands: &Arc<Operands>, rung: &Rung) -> Result<Plan<B>> {
         let (op, problem, device) = (operands.op, &operands.problem, self.device());
         let label = format!("{}/{}", op.name(), rung.id());
+        check_row(&label, rung, operands.inputs.len())?;
         op::accepts(op, rung, device.language(), problem)?;
         self.check_cooperative(&label, rung)?;
         self.check_block(&label, rung, problem)?;

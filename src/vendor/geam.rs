@@ -57,18 +57,20 @@ impl Call for Geam {
             let to = at(1, p.output_offset, p.output_stride) as *mut c_void;
             // A row-major matrix is the transpose of a column-major one: the output has `rows` rows there.
             // SAFETY: the backend has checked the views, and params describe matrices inside them.
-            let status = unsafe {
+            let (call, status) = unsafe {
                 if self.element == Element::F64 {
-                    (cublas.dgeam)(
+                    let status = (cublas.dgeam)(
                         handle, TURN, KEEP, rows, cols, &1.0, from, input_ld, &0.0, to, output_ld, to, output_ld,
-                    )
+                    );
+                    ("cublasDgeam", status)
                 } else {
-                    (cublas.sgeam)(
+                    let status = (cublas.sgeam)(
                         handle, TURN, KEEP, rows, cols, &1.0, from, input_ld, &0.0, to, output_ld, to, output_ld,
-                    )
+                    );
+                    ("cublasSgeam", status)
                 }
             };
-            cublas.check("cublasSgeam", status)?;
+            cublas.check(call, status)?;
         }
         Ok(())
     }

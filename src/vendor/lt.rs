@@ -1,6 +1,7 @@
 //! Products by cublasLt: its best algorithm for the problem, found by timing what it recommends.
 
 use super::gemm::{Kind, Session, Sizes};
+use super::int;
 use super::tables::{CublasLt, Handle, Heuristic, Libraries};
 use crate::backend::cuda::{Call, Queued};
 use crate::error::{Error, Result};
@@ -121,7 +122,7 @@ impl Lt {
             lt.check("cublasLtMatrixLayoutCreate", unsafe {
                 (lt.layout_create)(layout, types[index], rows, cols, sizes.ld[index].into())
             })?;
-            let (batch, stride) = (sizes.batch as c_int, sizes.stride[index]);
+            let (batch, stride) = (int(&self.label, sizes.batch)?, sizes.stride[index]);
             // SAFETY: see above.
             let codes = unsafe {
                 [

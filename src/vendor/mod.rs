@@ -46,6 +46,9 @@ fn constant(program: &Program, name: &str) -> u32 {
 }
 
 /// A dimension as the libraries' 32-bit interface takes it.
-fn int(what: &str, value: impl TryInto<i32>) -> Result<i32> {
-    value.try_into().map_err(|_| Error::unsupported(what, "the library's interface counts in 32 bits"))
+fn int(what: &str, value: u32) -> Result<i32> {
+    value.try_into().map_err(|_| {
+        let because = format!("{value} is more than the library's interface counts to, {}", i32::MAX);
+        Error::unsupported(what, because)
+    })
 }
