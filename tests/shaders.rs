@@ -17,7 +17,7 @@ struct Shader {
 
 impl Shader {
     fn module(&self) -> &'static (naga::Module, ModuleInfo) {
-        &MODULES[&self.text]
+        &MODULES[self.text.as_str()]
     }
 }
 
@@ -164,7 +164,7 @@ fn the_workgroup_memory_of_every_shader_is_that_of_its_row() {
             let mut most = HashMap::new();
             for shader in by_unit.get(format!("{}/{}", op.name(), rung.id()).as_str()).into_iter().flatten() {
                 let shared = bytes_in(&shader.module().0, naga::AddressSpace::WorkGroup);
-                let bytes = shared.into_iter().map(u64::from).sum();
+                let bytes: u64 = shared.into_iter().map(u64::from).sum();
                 let most: &mut u64 = most.entry(shader.program.element.size()).or_default();
                 *most = bytes.max(*most);
             }

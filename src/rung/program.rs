@@ -1,7 +1,8 @@
 //! What a backend compiles: one pass of a rung for one element type.
 
-use super::{Alias, CudaNeeds, Source};
-use crate::element::Element;
+use super::{Alias, Arch, CudaNeeds, Source};
+use crate::element::{Element, moving_word};
+use std::borrow::Cow;
 
 /// Everything a backend needs to compile one pass of a rung for one element type.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub struct Program {
     /// What the CUDA kernel needs.
     pub cuda_needs: CudaNeeds,
     /// The WGSL source, before its constants are set.
-    pub wgsl: Source,
+    pub(crate) wgsl: Source,
     /// Whether the WGSL may run without loop bounding: for somebody has vouched for it.
     pub(crate) trusted: bool,
     /// Constants of both kernels.
@@ -37,6 +38,48 @@ pub struct Program {
 }
 
 impl Program {
+    /// A program of the caller's own with no kernel in either language yet: words, no bindings and no params.
+    pub fn new(label: impl Into<String>, entry: impl Into<String>, block: [u32; 3]) -> Self {
+        let absent = || Source::Absent { because: "no kernel was given".into() };
+        let label = label.into();
+        Program {
+            unit: label.clone(),
+            label,
+            entry: entry.into(),
+            cuda: absent(),
+            cuda_needs: CudaNeeds { arch: Arch::Compute70, dynamic_shared: 0, tensor_maps: Cow::Borrowed(&[]) },
+            wgsl: absent(),
+            trusted: false,
+            constants: Vec::new(),
+            aliases: Vec::new(),
+            element_words: moving_word(Element::U32.size()),
+            element: Element::U32,
+            block,
+            written: Vec::new(),
+            params_bytes: 0,
+        }
+    }
+
+    /// The same with a CUDA source.
+    ///
+    /// # Safety
+    /// As for [`Rung::with_cuda`](super::Rung::with_cuda), whatever it is launched with.
+    pub unsafe fn with_cuda(mut self, source: Source) -> Self {
+        self.cuda = source;
+        self
+    }
+
+    /// The same with a WGSL kernel, compiled with every run-time check.
+    pub fn with_wgsl(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        (self.wgsl, self.trusted) = (Source::Text(text.into()), false);
+        self
+    }
+
+    /// The WGSL source, before its constants are set.
+    pub fn wgsl(&self) -> &Source {
+        &self.wgsl
+    }
+
     /// The CUDA source.
     pub fn cuda(&self) -> &Source {
         &self.cuda
