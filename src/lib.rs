@@ -18,8 +18,31 @@
 //! # }
 //! ```
 //!
-//! [`gpu`] is that library: handles, views, batches, a program's own device, tuning. What follows is
-//! what it stands on.
+//! # Where to begin
+//!
+//! | to | read |
+//! |---|---|
+//! | transpose and multiply on the GPU at hand | [`gpu`]: handles, views, batches, a program's own device, tuning |
+//! | see a ladder, verified and timed | the tool: `gpu-ladder run transpose` (feature `cli`); [`climb`] as a call |
+//! | measure a kernel of your own beside ours | [`Rung::new`](rung::Rung::new), [`Session`]; `examples/own_rung.rs` |
+//! | know what a device can do at most | [`limits`] |
+//! | find races, conflicts and divergence in a WGSL shader, without a GPU | `sim::Program` (feature `sim`) |
+//! | bring another device | [`Backend`](backend::Backend); `examples/own_backend` |
+//!
+//! # Features
+//!
+//! | feature | what it brings | at run time it needs |
+//! |---|---|---|
+//! | `wgpu` (default) | WGSL through Vulkan, Metal, DX12 or GL | a driver, or Mesa's software adapter |
+//! | `sim` (default) | WGSL on the CPU: counters and hazards, no times | nothing |
+//! | `report` (default) | rows as a table, markdown, CSV, JSON, HTML | nothing |
+//! | `cuda` | embedded PTX | NVIDIA's driver, 525 or newer |
+//! | `nvrtc` | CUDA C++ compiled at run time | NVRTC 12 or 13 |
+//! | `vendor` | rows of cuBLAS beside ours | cuBLAS 12 or 13 |
+//! | `npy`, `ndarray` | matrices from files, and of that crate | nothing |
+//! | `cli` | the tool `gpu-ladder` | nothing |
+//!
+//! Everything that a missing driver or library stops is a typed [`Error`] that says how to get it.
 //!
 //! # The ladder
 //!
@@ -63,6 +86,7 @@
 //! | warp | subgroup | 线程束 |
 //! | global memory | storage buffers | 全局内存 |
 //! | `__syncthreads()` | `workgroupBarrier()` | 屏障（同步） |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![forbid(unsafe_op_in_unsafe_fn)]
 
@@ -88,7 +112,6 @@ pub mod report;
 pub mod rung;
 mod session;
 #[cfg(feature = "sim")]
-#[allow(missing_docs)] // its counters are named for what they count
 pub mod sim;
 mod timing;
 #[cfg(feature = "vendor")]

@@ -4,7 +4,12 @@
 //! an element that was not written and a byte that should not have been are both seen. Comparison
 //! is `!(difference <= bound)`, so a NaN fails where a number is due.
 
+mod mismatch;
+
+pub use mismatch::{Coverage, Mismatch};
+
 use crate::element::Element;
+use crate::error::{Error, Result};
 use crate::op::Shape;
 use rayon::prelude::*;
 use std::fmt;
@@ -76,92 +81,6 @@ impl fmt::Debug for Expected {
     }
 }
 
-/// How much of an output was compared.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Coverage {
-    /// Every element, bit for bit.
-    Bits,
-    /// Every element, within its bound.
-    Whole,
-    /// So many elements within their bounds, and every row through a random projection.
-    Sampled {
-        /// Elements compared one by one.
-        elements: u64,
-    },
-}
-
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Coverage::Bits => write!(f, "every bit"),
-            Coverage::Whole => write!(f, "every element"),
-            Coverage::Sampled { elements } => write!(f, "{elements} elements and every row's projection"),
-        }
-    }
-}
-
-/// What was wrong with an output.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Mismatch {
-    /// An element with a wrong value.
-    Wrong {
-        /// Matrix, row and column.
-        at: (u64, u64, u64),
-        /// The value found.
-        got: String,
-        /// The right one.
-        expected: String,
-        /// Wrong elements in all.
-        count: u64,
-    },
-    /// An element that still holds the poison.
-    Unwritten {
-        /// Matrix, row and column.
-        at: (u64, u64, u64),
-        /// Wrong elements in all, unwritten or not.
-        count: u64,
-    },
-    /// A byte outside the matrix that was changed, counted from the matrix's first byte.
-    Stray {
-        /// Bytes from the first element (negative: before it).
-        offset: i64,
-    },
-    /// Nothing, this time: the rung is wrong by design.
-    ByDesign {
-        /// What is wrong with it.
-        because: String,
-    },
-    /// A row whose projection is off: some element of it is wrong.
-    Projection {
-        /// Matrix and row.
-        at: (u64, u64),
-        /// The value found.
-        got: f64,
-        /// The right one.
-        expected: f64,
-    },
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Mismatch::Wrong { at: (matrix, row, col), got, expected, count } => {
-                write!(f, "element ({row}, {col}) of matrix {matrix} is {got}, expected {expected}; {count} wrong")
-            }
-            Mismatch::Unwritten { at: (matrix, row, col), count } => {
-                write!(f, "element ({row}, {col}) of matrix {matrix} was not written; {count} wrong")
-            }
-            Mismatch::Stray { offset } => {
-                write!(f, "a byte outside the matrix was written, {offset} bytes from its first")
-            }
-            Mismatch::ByDesign { because } => write!(f, "right in this run, and wrong by design: {because}"),
-            Mismatch::Projection { at: (matrix, row), got, expected } => {
-                write!(f, "row {row} of matrix {matrix} projects to {got}, expected {expected}")
-            }
-        }
-    }
-}
-
 impl Expected {
     /// Bit equality; `rows(matrix, range, bytes)` writes the right bytes of a range of rows.
     pub fn bits(
@@ -186,6 +105,47 @@ impl Expected {
     /// Some elements, and projections of the whole.
     pub fn sampled(shape: Shape, element: Element, entries: Vec<Entry>, projections: Vec<Projection>) -> Self {
         Expected { shape, element, content: Content::Sampled { entries, projections } }
+    }
+
+    /// Refuses what is not an expectation of `output`: values that are missing could only be compared
+    /// in a panic.
+    pub(crate) fn check_shape(&self, op: &str, output: &Shape) -> Result<()> {
+        let refuse = |problem: String| Err(Error::shape(format!("what {op} expects"), problem));
+        if self.shape != *output {
+            return refuse(format!("it is of {:?}, the output is {output:?}", self.shape));
+        }
+        let elements = output.len();
+        let outside =
+            |matrix: u64, row: u64, col: u64| matrix >= output.batch || row >= output.rows || col >= output.cols;
+        match &self.content {
+            Content::Bits { all, .. } => match all.get().map(|all| all.len() as u64) {
+                Some(given) if given != elements * self.element.size() => {
+                    refuse(format!("{given} bytes given, the output has {}", elements * self.element.size()))
+                }
+                _ => Ok(()),
+            },
+            Content::Bounded { values, bounds } => match [values.len() as u64, bounds.len() as u64] {
+                given if given != [elements; 2] => {
+                    refuse(format!("{} values and {} bounds given, the output has {elements}", given[0], given[1]))
+                }
+                _ => Ok(()),
+            },
+            Content::Sampled { entries, projections } => {
+                if let Some(entry) = entries.iter().find(|e| outside(e.matrix, e.row, e.col)) {
+                    return refuse(format!("{entry:?} is outside the output, {output:?}"));
+                }
+                let sides = |p: &Projection| (p.weights.len() as u64, p.rows.len() as u64);
+                match projections.iter().find(|p| p.matrix >= output.batch || sides(p) != (output.cols, output.rows)) {
+                    Some(p) => refuse(format!(
+                        "a projection of matrix {} by {} columns and {} rows does not fit the output, {output:?}",
+                        p.matrix,
+                        p.weights.len(),
+                        p.rows.len()
+                    )),
+                    None => Ok(()),
+                }
+            }
+        }
     }
 
     /// How much it compares.

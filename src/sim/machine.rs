@@ -9,6 +9,7 @@ use super::error::SimError;
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
+    /// The name that [`load`](Self::load) takes.
     pub name: String,
     /// Lanes per warp, 1 to 32.
     pub warp: u32,
@@ -16,23 +17,29 @@ pub struct Machine {
     pub sector: u32,
     /// Cache line.
     pub line: u32,
-    /// Banks of workgroup memory, and the width of one.
+    /// Banks of workgroup memory.
     pub banks: u32,
+    /// Width of a bank.
     pub bank_width: u32,
     /// Streaming multiprocessors (compute units).
     pub multiprocessors: u32,
-    /// Workgroup memory per multiprocessor, the most that one block may use, and what the system
-    /// takes of it per block.
+    /// Workgroup memory per multiprocessor.
     pub shared_per_multiprocessor: u32,
+    /// The most of it that one block may use.
     pub shared_per_block: u32,
+    /// What the system takes of it per block.
     pub shared_reserved_per_block: u32,
     /// Workgroup memory is given in multiples of this.
     pub shared_granule: u32,
     /// 32-bit registers per multiprocessor.
     pub registers_per_multiprocessor: u32,
+    /// The most threads that a multiprocessor holds at a time.
     pub threads_per_multiprocessor: u32,
+    /// The most threads of a block.
     pub threads_per_block: u32,
+    /// The most warps that a multiprocessor holds at a time.
     pub warps_per_multiprocessor: u32,
+    /// The most blocks that a multiprocessor holds at a time.
     pub blocks_per_multiprocessor: u32,
 }
 

@@ -6,21 +6,28 @@ use super::machine::Machine;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
+    /// Threads that a multiprocessor holds.
     Threads,
+    /// Warps that it holds.
     Warps,
+    /// Blocks that it holds.
     Blocks,
+    /// Its workgroup memory.
     SharedMemory,
+    /// Its registers.
     Registers,
 }
 
 /// Residency of a workgroup shape on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Occupancy {
-    /// Resident workgroups and warps per multiprocessor; 0 when not even one fits.
+    /// Resident workgroups per multiprocessor; 0 when not even one fits.
     pub blocks: u32,
+    /// Resident warps per multiprocessor.
     pub warps: u32,
     /// Resident warps over the most that the machine holds, 0 to 1.
     pub fraction: f64,
+    /// What stops a multiprocessor from holding more.
     pub limiter: Limiter,
     /// Bytes of workgroup memory that one workgroup takes, with the system's share and rounding.
     pub shared_per_block: u32,

@@ -14,12 +14,15 @@ use std::ops::AddAssign;
 /// Floating-point operations, counted per active lane; a fused multiply-add is two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Flops {
+    /// In f32.
     pub f32: u64,
+    /// In f16.
     pub f16: u64,
     /// Divisions, square roots, exponentials and the like, one each.
     pub special: u64,
-    /// Of products of cooperative matrices of f16, and of f32.
+    /// Of products of cooperative matrices of f16.
     pub matrix_f16: u64,
+    /// Of products of cooperative matrices of f32.
     pub matrix_f32: u64,
 }
 
@@ -34,6 +37,7 @@ impl AddAssign for Flops {
 }
 
 impl Flops {
+    /// All together.
     pub fn total(&self) -> u64 {
         self.f32 + self.f16 + self.special + self.matrix_f16 + self.matrix_f32
     }
@@ -79,6 +83,7 @@ impl GlobalTraffic {
 /// Traffic to workgroup memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SharedTraffic {
+    /// Warp-wide requests.
     pub requests: u64,
     /// Passes over the banks.
     pub wavefronts: u64,
@@ -118,14 +123,23 @@ pub struct Counters {
     pub instructions: u64,
     /// Sum of active lanes over these instructions.
     pub active_lanes: u64,
+    /// The instructions by what they are.
     pub mix: BTreeMap<Class, u64>,
+    /// Floating-point operations.
     pub flops: Flops,
+    /// Barriers, once for each warp that came to one.
     pub barriers: u64,
+    /// Loads from storage buffers.
     pub global_load: GlobalTraffic,
+    /// Stores to storage buffers.
     pub global_store: GlobalTraffic,
+    /// Atomics on storage buffers.
     pub global_atomic: GlobalTraffic,
+    /// Loads from workgroup memory.
     pub shared_load: SharedTraffic,
+    /// Stores to workgroup memory.
     pub shared_store: SharedTraffic,
+    /// Atomics on workgroup memory.
     pub shared_atomic: SharedTraffic,
 }
 
@@ -207,6 +221,7 @@ impl Counters {
 pub struct LineProfile {
     /// 1-based.
     pub line: u32,
+    /// What it did.
     #[serde(flatten)]
     pub counters: Counters,
 }
@@ -215,38 +230,52 @@ pub struct LineProfile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
+    /// Storage buffers.
     Storage,
+    /// Uniform buffers.
     Uniform,
+    /// Workgroup memory.
     Workgroup,
 }
 
 /// One place in the source that touches memory.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AccessProfile {
+    /// Its line, 1-based.
     pub line: u32,
+    /// Its column, 1-based.
     pub column: u32,
     /// Text of the expression or statement.
     pub code: String,
+    /// The variable or buffer.
     pub variable: String,
+    /// The memory it is in.
     pub memory: Memory,
+    /// What is done there.
     pub op: AccessOp,
     /// Bytes per lane.
     pub width: u32,
+    /// Warp-wide requests.
     pub requests: u64,
     /// Active lanes over all requests.
     pub lanes: u64,
-    /// Storage only; 0 for the rest.
+    /// Sectors moved; of storage, 0 for the rest.
     pub sectors: u64,
+    /// Fewest sectors for the distinct bytes; of storage, 0 for the rest.
     pub ideal_sectors: u64,
+    /// Distinct bytes asked for; of storage, 0 for the rest.
     pub useful_bytes: u64,
+    /// Sectors times the sector size; of storage, 0 for the rest.
     pub moved_bytes: u64,
     /// Most sectors of a single request.
     pub worst_sectors: u32,
-    /// Workgroup memory only; 0 for the rest.
+    /// Passes over the banks; of workgroup memory, 0 for the rest.
     pub wavefronts: u64,
+    /// Passes without bank conflicts; of workgroup memory, 0 for the rest.
     pub ideal_wavefronts: u64,
-    /// Most wavefronts of a single request, and the most relative to its ideal.
+    /// Most wavefronts of a single request.
     pub worst_wavefronts: u32,
+    /// Most wavefronts of a single request relative to its ideal.
     pub worst_conflict_degree: u32,
 }
 
@@ -270,18 +299,25 @@ impl AccessProfile {
 /// What a run counted and found.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Profile {
+    /// The machine model's name.
     pub machine: String,
+    /// The entry point.
     pub entry: String,
+    /// Invocations of a workgroup in each direction.
     pub workgroup_size: [u32; 3],
+    /// Workgroups in each direction.
     pub workgroups: [u32; 3],
     /// Warps that ran.
     pub warps: u64,
+    /// What the whole run did.
     pub totals: Counters,
     /// Lines that did something, in order.
     pub lines: Vec<LineProfile>,
     /// Memory accesses in the order of the source.
     pub accesses: Vec<AccessProfile>,
+    /// How many workgroups a multiprocessor of the machine holds.
     pub occupancy: Occupancy,
+    /// What is wrong with the shader, one example of each.
     pub hazards: Vec<Hazard>,
 }
 

@@ -21,8 +21,11 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BindingKind {
+    /// `var<uniform>`.
     Uniform,
+    /// `var<storage, read>`.
     ReadOnlyStorage,
+    /// `var<storage, read_write>`.
     Storage,
     /// `var<immediate>`; give it as group `u32::MAX`, binding 0.
     Immediate,
@@ -31,9 +34,13 @@ pub enum BindingKind {
 /// A buffer that the entry point uses, as declared.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct BindingInfo {
+    /// Its `@group`.
     pub group: u32,
+    /// Its `@binding`.
     pub binding: u32,
+    /// The variable's name.
     pub name: String,
+    /// How the shader uses it.
     pub kind: BindingKind,
     /// Fewest bytes that a view must have; a runtime-sized array counts one element.
     pub min_size: u64,
@@ -42,7 +49,9 @@ pub struct BindingInfo {
 /// A buffer for one run. The view is `data[offset .. offset + len]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Binding {
+    /// Its `@group`.
     pub group: u32,
+    /// Its `@binding`.
     pub binding: u32,
     /// Contents, little-endian; `read_write` storage comes back changed in place.
     pub data: Vec<u8>,

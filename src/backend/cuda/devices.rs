@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::driver::{Driver, SUCCESS};
-use crate::backend::{Clock, Device, DeviceKind, Limits};
+use crate::backend::{Clock, Device, DeviceKind, Limits, Select};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_char, c_int};
@@ -26,23 +26,13 @@ pub(super) fn names(driver: &Driver) -> Result<Vec<String>> {
 /// The device that `asked` (an ordinal, or part of a name) selects; the driver's first for `None`.
 pub(super) fn select(driver: &Driver, asked: Option<&str>) -> Result<sys::CUdevice> {
     let names = names(driver)?;
-    let ordinal = find(&names, asked).ok_or_else(|| Error::NoDevice {
+    let first = (!names.is_empty()).then_some(0);
+    let ordinal = asked.map_or(first, |asked| Select::find(&names, asked)).ok_or_else(|| Error::NoDevice {
         backend: "cuda",
         asked: asked.unwrap_or("any").into(),
         available: names.clone(),
     })?;
     by_ordinal(driver, ordinal as c_int)
-}
-
-fn find(names: &[String], asked: Option<&str>) -> Option<usize> {
-    let Some(asked) = asked else { return (!names.is_empty()).then_some(0) };
-    if let Some(ordinal) = asked.parse().ok().filter(|&ordinal: &usize| ordinal < names.len()) {
-        return Some(ordinal);
-    }
-    let asked = asked.to_lowercase();
-    // A number that is no ordinal may still be part of a name («3090»), a single digit hardly.
-    let is_name = !asked.is_empty() && (asked.len() > 1 || asked.parse::<usize>().is_err());
-    names.iter().position(|name| is_name && name.to_lowercase().contains(&asked))
 }
 
 fn by_ordinal(driver: &Driver, ordinal: c_int) -> Result<sys::CUdevice> {
@@ -144,28 +134,4 @@ pub(super) fn describe(context: &Context, driver_version: Option<String>) -> Res
         browser_checks: false,
         clock: Clock::Device { resolution_ns: EVENT_RESOLUTION_NS },
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_is_found_by_ordinal_or_part_of_its_name() {
-        let names = ["NVIDIA H200".to_string(), "NVIDIA GeForce RTX 3090".to_string()];
-        for (asked, expected) in [
-            (None, Some(0)),
-            (Some("1"), Some(1)),
-            (Some("2"), None),
-            (Some("99"), None),
-            (Some("3090"), Some(1)),
-            (Some("h200"), Some(0)),
-            (Some("geforce"), Some(1)),
-            (Some(""), None),
-            (Some("A100"), None),
-        ] {
-            assert_eq!(find(&names, asked), expected, "{asked:?}");
-        }
-        assert_eq!(find(&[], None), None);
-    }
 }

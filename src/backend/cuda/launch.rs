@@ -57,8 +57,8 @@ fn copy(context: &Context, launch: &Launch<'_, Cuda>, addresses: &[u64]) -> Resu
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: `range` has checked both views; their buffers outlive the copy, since their
-    // destructors wait for the stream.
+    // SAFETY: `range` has checked both views; their memory outlives the copy, since it is given back
+    // behind all work on the stream.
     let code = unsafe { (context.driver.memcpy_dtod_async)(*target, *source, bytes, context.stream) };
     context.check("cuMemcpyDtoDAsync", code)
 }
@@ -96,8 +96,8 @@ fn launch_entry(
     // parameter before it returns; their number and sizes were compared with the kernel's own when
     // it was loaded (`kernel::compare_parameters`) and with this launch above. That the kernel stays
     // inside its views is what the shipped kernels are tested for, and what a user vouches for in
-    // the `unsafe` constructors of `Rung`; buffers and module outlive the work, since their
-    // destructors wait for the stream.
+    // the `unsafe` functions of `Rung` and `Program`; memory and module outlive the work, since they
+    // are given back behind all work on the stream.
     let code = unsafe {
         (context.driver.launch_kernel)(
             entry.function,

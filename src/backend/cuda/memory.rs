@@ -138,8 +138,8 @@ pub(super) fn fill(buffer: &CudaBuffer, offset: u64, len: u64, word: u32) -> Res
         return Ok(());
     }
     let _entered = context.enter_to_work()?;
-    // SAFETY: `range` has checked that the words lie inside the buffer, which outlives the work:
-    // its destructor waits for the stream.
+    // SAFETY: `range` has checked that the words lie inside the buffer, whose memory outlives the
+    // work: it is given back behind all work on the stream.
     let code = unsafe { (context.driver.memset_d32_async)(target, word, (len / 4) as usize, context.stream) };
     context.check("cuMemsetD32Async", code)
 }

@@ -10,8 +10,8 @@
 //! after one, so opening the device again fails in the same way; a new process can.
 //!
 //! The module's `unsafe` blocks are calls into the driver. What they rely on: `context` keeps the
-//! context alive and current around each call, `memory` checks ranges, buffers and modules wait for
-//! the stream before they go, and `kernel` compares each kernel's parameters with what a launch passes.
+//! context alive and current around each call, `memory` checks ranges, buffers and modules go behind
+//! all work on the stream, and `kernel` compares each kernel's parameters with what a launch passes.
 
 pub mod artefacts;
 mod context;

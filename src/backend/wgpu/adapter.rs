@@ -31,11 +31,7 @@ pub(super) async fn choose(select: &Select) -> Result<wgpu::Adapter> {
     let asked = select.device.clone().or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok());
     let Some(asked) = asked else { return Ok(adapters.remove(0)) };
     let names: Vec<String> = adapters.iter().map(|a| a.get_info().name).collect();
-    let index = match asked.parse::<usize>() {
-        Ok(index) => (index < names.len()).then_some(index),
-        Err(_) => names.iter().position(|n| n.to_lowercase().contains(&asked.to_lowercase())),
-    };
-    match index {
+    match Select::find(&names, &asked) {
         Some(index) => Ok(adapters.swap_remove(index)),
         None => Err(Error::NoDevice { backend: super::Wgpu::NAME, asked, available: names }),
     }

@@ -206,8 +206,9 @@ pub enum Class {
     F32,
     /// The same in f16.
     F16,
-    /// Products of cooperative matrices of f16, and of f32.
+    /// Products of cooperative matrices of f16.
     MatrixF16,
+    /// Products of cooperative matrices of f32.
     MatrixF32,
     /// Division, square root, exponentials, trigonometry.
     Special,
@@ -215,18 +216,27 @@ pub enum Class {
     Integer,
     /// Conversions and packing.
     Convert,
+    /// Loads from storage buffers.
     LoadGlobal,
+    /// Stores to storage buffers.
     StoreGlobal,
+    /// Loads from workgroup memory.
     LoadShared,
+    /// Stores to workgroup memory.
     StoreShared,
     /// Loads of uniform data whose address differs between lanes or is computed.
     LoadUniform,
     /// Variable indexed by a run-time value: local memory on a GPU unless the loop unrolls.
     LocalArray,
+    /// Atomics on storage buffers.
     AtomicGlobal,
+    /// Atomics on workgroup memory.
     AtomicShared,
+    /// Operations among the lanes of a subgroup.
     Subgroup,
+    /// Barriers.
     Barrier,
+    /// Branches, loops and calls.
     Branch,
     /// Bookkeeping that a GPU compiler removes; not counted as an instruction.
     Free,

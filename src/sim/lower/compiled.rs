@@ -48,8 +48,11 @@ pub struct AccessInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessOp {
+    /// A load.
     Load,
+    /// A store.
     Store,
+    /// An atomic operation.
     Atomic,
 }
 
