@@ -152,7 +152,7 @@ pub struct Device {
     pub cooperative: Vec<Cooperative>,
     /// Whether its shaders keep every check that a browser makes.
     pub browser_checks: bool,
-    /// The clock that [`Backend::time`] reads.
+    /// The clock that [`Backend::time`](super::Backend::time) reads.
     pub clock: Clock,
 }
 
