@@ -28,6 +28,7 @@ The time of the rung that is taken over that of the best one, on random shapes.
   --seed N           of the shapes (default 7)
   --seconds N        stop after so long (default 600)
   --largest N        the largest dimension (default 4096 for matmul, 65536 for transpose)
+  --thin N           percent of the dimensions that are 16 at most (default 8 for matmul, 10 for transpose)
   --survey           only times of every rung, to make tables from: nothing is verified or judged
 
 Prints a line of CSV for every shape as soon as it is measured. `looks` are the microseconds of every
@@ -38,7 +39,7 @@ rung in a first look, `times` those of the rungs that came near the fastest, ver
 const CLOSE: f64 = 1.35;
 /// The most rungs that are.
 const MOST_CLOSE: usize = 6;
-/// A rung that was never within so much of the fastest is left out after [`TRIAL`] shapes.
+/// A rung that was never within so much of the fastest is left out after [`TRIAL`] shapes that it took.
 const HOPELESS: f64 = 2.0;
 const TRIAL: usize = 24;
 /// Runs of a first look; the fastest counts.
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let (mut op, mut backend) = ("transpose".to_string(), "auto".to_string());
     let (mut count, mut first, mut seed, mut seconds, mut largest) = (200, 0, 7, 600, None);
-    let mut survey = false;
+    let (mut survey, mut thin) = (false, None);
     let mut parser = lexopt::Parser::from_env();
     let usage = |error: lexopt::Error| Error::Option {
         option: "command line",
@@ -74,6 +75,7 @@ fn run() -> Result<()> {
             Long("seed") => seed = parser.value().and_then(|v| v.parse()).map_err(usage)?,
             Long("seconds") => seconds = parser.value().and_then(|v| v.parse()).map_err(usage)?,
             Long("survey") => survey = true,
+            Long("thin") => thin = Some(parser.value().and_then(|v| v.parse()).map_err(usage)?),
             Long("largest") => largest = Some(parser.value().and_then(|v| v.parse()).map_err(usage)?),
             Long("help") => {
                 print!("{HELP}");
@@ -90,10 +92,10 @@ fn run() -> Result<()> {
     println!("# {} on {name} ({driver}), shapes {first}..{} of seed {seed}", op.name(), first + count);
     let start = Instant::now();
     let problems: Vec<Problem> =
-        (first..first + count).map(|index| shape(op, largest, Dice(Stream::new(seed, index), 0))).collect();
+        (first..first + count).map(|index| shape(op, largest, thin, Dice(Stream::new(seed, index), 0))).collect();
     compile_all(&gpu, op, &problems);
     println!("# every rung compiled in {:.1} s", start.elapsed().as_secs_f64());
-    let mut field = Field { gpu: &gpu, op, bytes: Vec::new(), nearest: HashMap::new(), seen: 0 };
+    let mut field = Field { gpu: &gpu, op, bytes: Vec::new(), nearest: HashMap::new() };
     if survey {
         println!("shape,times");
         for problem in problems.iter().take_while(|_| start.elapsed() < Duration::from_secs(seconds)) {
@@ -122,7 +124,7 @@ fn run() -> Result<()> {
     let within = ratios.iter().filter(|(ratio, _)| *ratio <= 1.05).count();
     let share = 100.0 * within as f64 / ratios.len().max(1) as f64;
     println!("# {within} of {} shapes within 5 % of the best rung ({share:.1} %)", ratios.len());
-    let left_out: Vec<_> = field.nearest.iter().filter(|(_, near)| **near > HOPELESS).map(|(id, _)| &**id).collect();
+    let left_out: Vec<_> = field.nearest.keys().filter(|id| field.is_hopeless(id)).map(|id| &**id).collect();
     println!("# never within {HOPELESS} of the fastest, so left out after {TRIAL} shapes: {}", left_out.join(" "));
     ratios.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (ratio, line) in ratios.iter().take_while(|(ratio, _)| *ratio > 1.05) {
@@ -154,10 +156,10 @@ impl Dice {
     }
 }
 
-fn shape(op: &dyn Op, largest: u64, mut dice: Dice) -> Problem {
+fn shape(op: &dyn Op, largest: u64, thin: Option<u64>, mut dice: Dice) -> Problem {
     if op.name() == "matmul" {
-        let [m, n, k] =
-            [0; 3].map(|_| if dice.chance(8) { dice.dimension(1, 16) } else { dice.dimension(16, largest) });
+        let [m, n, k] = [0; 3]
+            .map(|_| if dice.chance(thin.unwrap_or(8)) { dice.dimension(1, 16) } else { dice.dimension(16, largest) });
         let mut problem = Problem::new(Element::F32, [m, n, k]);
         for operand in 0..2 {
             if dice.chance(50) {
@@ -177,8 +179,9 @@ fn shape(op: &dyn Op, largest: u64, mut dice: Dice) -> Problem {
         2 => Element::U8,
         _ => Element::F32,
     };
-    let rows = if dice.chance(10) { dice.dimension(1, 16) } else { dice.dimension(16, largest) };
-    let cols = if dice.chance(10) { dice.dimension(1, 16) } else { dice.dimension(16, largest) };
+    let thin = thin.unwrap_or(10);
+    let rows = if dice.chance(thin) { dice.dimension(1, 16) } else { dice.dimension(16, largest) };
+    let cols = if dice.chance(thin) { dice.dimension(1, 16) } else { dice.dimension(16, largest) };
     let cols = cols.min((MOST_ELEMENTS / rows).max(1));
     let mut problem = Problem::new(element, [rows, cols]);
     if dice.chance(15) {
@@ -249,7 +252,7 @@ async fn compile(gpu: &Gpu, op: &'static dyn Op, problem: &Problem, rung: &Rung)
 }
 
 async fn empty(gpu: &Gpu, element: Element, shape: &Shape) -> Result<Matrix> {
-    gpu.empty_async(element, shape.batch, shape.rows, shape.leading_dimension()).await
+    gpu.empty_batch_async(element, shape.batch, shape.rows, shape.leading_dimension()).await
 }
 
 /// A matrix as wide as the leading dimension, as the operand that it holds.
@@ -264,9 +267,8 @@ struct Field<'a> {
     op: &'static dyn Op,
     /// Random elements to upload.
     bytes: Vec<u8>,
-    /// How near each rung ever came to the fastest.
-    nearest: HashMap<String, f64>,
-    seen: usize,
+    /// How near each rung ever came to the fastest, and of how many shapes.
+    nearest: HashMap<String, (f64, usize)>,
 }
 
 struct Found {
@@ -342,7 +344,7 @@ impl Field<'_> {
                 if round == 0 {
                     times.push((rung, Vec::new()));
                 }
-                let hopeless = self.seen >= TRIAL && self.nearest.get(&rung.id()).is_some_and(|n| *n > HOPELESS);
+                let hopeless = self.is_hopeless(&rung.id());
                 let slow = times[index].1.first().is_some_and(|ns| *ns > SLOW * best);
                 if hopeless || slow {
                     continue;
@@ -388,10 +390,13 @@ impl Field<'_> {
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
         let best = times.first().map_or(f64::INFINITY, |(_, ns)| *ns);
         for (id, ns) in times.iter() {
-            let near = self.nearest.entry(id.clone()).or_insert(f64::INFINITY);
-            *near = near.min(ns / best);
+            let (near, shapes) = self.nearest.entry(id.clone()).or_insert((f64::INFINITY, 0));
+            (*near, *shapes) = (near.min(ns / best), *shapes + 1);
         }
-        self.seen += 1;
+    }
+
+    fn is_hopeless(&self, id: &str) -> bool {
+        self.nearest.get(id).is_some_and(|&(near, shapes)| shapes >= TRIAL && near > HOPELESS)
     }
 
     /// `rung=microseconds`, without the op's name.
@@ -429,8 +434,7 @@ impl Field<'_> {
         let mut looks = Vec::new();
         for rung in candidates(gpu, op, problem) {
             let id = rung.id();
-            let hopeless = self.seen >= TRIAL && self.nearest.get(&id).is_some_and(|near| *near > HOPELESS);
-            if hopeless && format!("{}/{id}", op.name()) != taken {
+            if self.is_hopeless(&id) && format!("{}/{id}", op.name()) != taken {
                 continue;
             }
             let mut call = match gpu.op_call_async(op, problem, &views, &mut output, Some(rung)).await {

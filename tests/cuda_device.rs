@@ -403,14 +403,14 @@ fn the_library_on_a_programs_stream_and_slices(_: &Cuda) -> Result<(), Failed> {
     use cudarc::driver::CudaContext;
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
-    let gpu = Gpu::from_cuda(context.clone(), stream.clone())?;
+    let gpu = Gpu::from_cuda(stream.clone())?;
     gpu.keep_tuning_in(None);
     let (rows, cols) = (60u64, 44u64);
     let host: Vec<f32> = (0..rows * cols).map(|i| i as f32).collect();
     let (a, mut b) = (stream.clone_htod(&host)?, stream.alloc_zeros::<f32>(host.len())?);
     {
-        let input = gpu.lend(&a, rows, cols, &stream)?;
-        let mut output = gpu.lend_mut(&mut b, cols, rows, &stream)?;
+        let input = gpu.lend(&a, rows, cols)?;
+        let mut output = gpu.lend_mut(&mut b, cols, rows)?;
         gpu.transpose_into(input.view(), output.view_mut())?;
     }
     let turned = stream.clone_dtoh(&b)?;
@@ -419,16 +419,14 @@ fn the_library_on_a_programs_stream_and_slices(_: &Cuda) -> Result<(), Failed> {
     }
     // A product of the library's own memory with a slice that is lent.
     let own = gpu.upload(&gpu_ladder::gpu::HostMatrix::new(rows, cols, host.clone())?)?;
-    let lent = gpu.lend(&b, cols, rows, &stream)?;
+    let lent = gpu.lend(&b, cols, rows)?;
     let product = gpu.download::<f32>(&gpu.matmul(&own, lent.view())?)?;
     let expected: f64 = (0..cols).map(|k| f64::from(host[k as usize]) * f64::from(host[k as usize])).sum();
     assert!(product.get(0, 0).is_some_and(|x| (f64::from(x) - expected).abs() < 1e-3 * expected));
     drop(lent);
-    let elsewhere = context.new_stream()?;
-    expect(gpu.lend(&a, rows, cols, &elsewhere).map(drop), |error| matches!(error, Error::WrongDevice(_)))?;
-    expect(gpu.lend(&a, rows, cols + 1, &stream).map(drop), |error| matches!(error, Error::Shape { .. }))?;
-    let other = CudaContext::new_non_primary(0, 0)?;
-    expect(Gpu::from_cuda(other, stream.clone()).map(drop), |error| matches!(error, Error::WrongDevice(_)))
+    expect(gpu.lend(&a, rows, cols + 1).map(drop), |error| matches!(error, Error::Shape { .. }))?;
+    let elsewhere = context.new_stream()?.clone_htod(&host)?;
+    expect(gpu.lend(&elsewhere, rows, cols).map(drop), |error| matches!(error, Error::WrongDevice(_)))
 }
 
 fn a_programs_own_context_and_memory(_: &Cuda) -> Result<(), Failed> {

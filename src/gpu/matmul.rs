@@ -63,7 +63,7 @@ impl<B: Backend> Gpu<B> {
         check_inner(&a.place, &b.place)?;
         let element = Matmul.output_elements(a.element()).first().copied().unwrap_or(a.element());
         let batch = a.batch().max(b.batch());
-        let mut c = self.empty_async(element, batch, a.rows(), b.cols()).await?;
+        let mut c = self.empty_batch_async(element, batch, a.rows(), b.cols()).await?;
         self.matmul_call_async(a, b, &mut c, Product::new()).await?.run()?;
         Ok(c)
     }

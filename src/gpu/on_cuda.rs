@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::op::Shape;
 use crate::problem::Layout;
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
 use std::sync::Arc;
 
 /// What kernels may read beyond the last element: allocations are whole multiples of it.
@@ -34,8 +34,8 @@ impl Lent<'_> {
 }
 
 impl Gpu<Cuda> {
-    /// A handle in a context and on a stream of the program's own. Work is queued on that stream, in
-    /// order with the program's.
+    /// A handle on a stream of the program's own, in its context. Work is queued on that stream, in order
+    /// with the program's.
     ///
     /// ```no_run
     /// use gpu_ladder::backend::cuda::cudarc::driver::CudaContext;
@@ -44,20 +44,20 @@ impl Gpu<Cuda> {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let context = CudaContext::new(0)?;
     /// let stream = context.new_stream()?;
-    /// let gpu = Gpu::from_cuda(context, stream.clone())?;
+    /// let gpu = Gpu::from_cuda(stream.clone())?;
     /// let a = stream.clone_htod(&vec![1.0f32; 512 * 256])?;
     /// let mut b = stream.alloc_zeros::<f32>(512 * 256)?;
-    /// let input = gpu.lend(&a, 512, 256, &stream)?;
-    /// let mut output = gpu.lend_mut(&mut b, 256, 512, &stream)?;
+    /// let input = gpu.lend(&a, 512, 256)?;
+    /// let mut output = gpu.lend_mut(&mut b, 256, 512)?;
     /// gpu.transpose_into(input.view(), output.view_mut())?; // queued on the program's stream
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] where the stream is not of that context; those of opening CUDA.
-    pub fn from_cuda(context: Arc<CudaContext>, stream: Arc<CudaStream>) -> Result<Self> {
-        Ok(Gpu::new(Cuda::from_context(context, stream)?))
+    /// Those of opening CUDA.
+    pub fn from_cuda(stream: Arc<CudaStream>) -> Result<Self> {
+        Ok(Gpu::new(Cuda::from_context(Arc::clone(stream.context()), stream)?))
     }
 
     /// Matrices in device memory that something else owns; nothing is copied.
@@ -84,20 +84,13 @@ impl Gpu<Cuda> {
         Matrix::foreign(&self.shared, buffer, bytes, element, Shape { batch, rows, cols, layout })
     }
 
-    /// A packed matrix in a slice of the program's, to be read.
-    ///
-    /// `stream` is the one that this handle and the slice were made with.
+    /// A packed matrix in a slice of the program's, to be read. The slice is of the stream that this handle
+    /// was [made with](Self::from_cuda).
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] for another stream, [`Error::Shape`] where the slice has not as many elements.
-    pub fn lend<'a, T: Scalar>(
-        &self,
-        slice: &'a impl DevicePtr<T>,
-        rows: u64,
-        cols: u64,
-        stream: &'a CudaStream,
-    ) -> Result<LentToRead<'a>> {
-        self.expect(stream, slice.stream())?;
+    /// [`Error::WrongDevice`] for a slice of another stream, [`Error::Shape`] where it has not as many elements.
+    pub fn lend<'a, T: Scalar>(&'a self, slice: &'a impl DevicePtr<T>, rows: u64, cols: u64) -> Result<LentToRead<'a>> {
+        let stream = self.shared_with(slice.stream())?;
         expect_len(slice.len(), rows, cols)?;
         let bytes = slice.num_bytes() as u64;
         let (pointer, until) = slice.device_ptr(stream);
@@ -112,13 +105,12 @@ impl Gpu<Cuda> {
     /// # Errors
     /// As [`lend`](Self::lend).
     pub fn lend_mut<'a, T: Scalar>(
-        &self,
+        &'a self,
         slice: &'a mut impl DevicePtrMut<T>,
         rows: u64,
         cols: u64,
-        stream: &'a CudaStream,
     ) -> Result<Lent<'a>> {
-        self.expect(stream, slice.stream())?;
+        let stream = self.shared_with(slice.stream())?;
         expect_len(slice.len(), rows, cols)?;
         let bytes = slice.num_bytes() as u64;
         let (pointer, until) = slice.device_ptr_mut(stream);
@@ -127,13 +119,13 @@ impl Gpu<Cuda> {
         Ok(Lent { matrix, _until: until })
     }
 
-    /// A slice of the same stream is freed in its order, behind the work on it, whatever becomes of the loan.
-    fn expect(&self, stream: &CudaStream, of_slice: &CudaStream) -> Result<()> {
-        let ours = self.shared.session.backend().raw_stream();
-        if stream.cu_stream() != ours || of_slice.cu_stream() != ours {
-            return Err(Error::WrongDevice("the slice or stream"));
+    /// The stream of this handle and of a slice, which is freed in its order, behind the work on it,
+    /// whatever becomes of the loan.
+    fn shared_with(&self, of_slice: &CudaStream) -> Result<&CudaStream> {
+        match self.shared.session.backend().program_stream() {
+            Some(stream) if stream.cu_stream() == of_slice.cu_stream() => Ok(stream),
+            _ => Err(Error::WrongDevice("the slice")),
         }
-        Ok(())
     }
 }
 

@@ -6,7 +6,9 @@
 use super::Shared;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::session::Held;
 use std::collections::BTreeMap;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,8 +31,14 @@ pub struct Memory {
     pub kept: u64,
 }
 
+/// A buffer, and its place in the session's books unless a caller owns it.
+struct Piece<B: Backend> {
+    buffer: B::Buffer,
+    entry: Option<Held<()>>,
+}
+
 pub(super) struct Pool<B: Backend> {
-    free: Mutex<BTreeMap<u64, Vec<Arc<B::Buffer>>>>,
+    free: Mutex<BTreeMap<u64, Vec<Arc<Piece<B>>>>>,
     most_kept: AtomicU64,
     allocations: AtomicU64,
     reuses: AtomicU64,
@@ -40,21 +48,21 @@ pub(super) struct Pool<B: Backend> {
 
 /// A buffer of the pool, or one that a caller owns.
 pub(super) struct Block<B: Backend> {
-    buffer: Arc<B::Buffer>,
+    piece: Arc<Piece<B>>,
     bytes: u64,
     pub(super) shared: Arc<Shared<B>>,
-    pooled: bool,
 }
 
 impl<B: Backend> Block<B> {
     /// A buffer that is not the pool's.
     #[cfg(any(feature = "wgpu", feature = "cuda"))]
     pub(super) fn foreign(shared: &Arc<Shared<B>>, buffer: B::Buffer, bytes: u64) -> Self {
-        Block { buffer: Arc::new(buffer), bytes, shared: Arc::clone(shared), pooled: false }
+        let piece = Arc::new(Piece { buffer, entry: None });
+        Block { piece, bytes, shared: Arc::clone(shared) }
     }
 
     pub(super) fn buffer(&self) -> &B::Buffer {
-        &self.buffer
+        &self.piece.buffer
     }
 
     /// Bytes that may be bound.
@@ -65,8 +73,8 @@ impl<B: Backend> Block<B> {
 
 impl<B: Backend> Drop for Block<B> {
     fn drop(&mut self) {
-        if self.pooled {
-            self.shared.pool.put(self.bytes, Arc::clone(&self.buffer));
+        if self.piece.entry.is_some() {
+            self.shared.pool.put(self.bytes, Arc::clone(&self.piece));
         }
     }
 }
@@ -120,23 +128,23 @@ impl<B: Backend> Pool<B> {
     }
 
     /// A kept buffer of at least `class` bytes and at most an eighth more.
-    fn reuse(&self, class: u64) -> Option<(u64, Arc<B::Buffer>)> {
+    fn reuse(&self, class: u64) -> Option<(u64, Arc<Piece<B>>)> {
         let mut free = lock(&self.free);
         let (&size, buffers) = free.range_mut(class..=class.saturating_add(class / 8)).find(|(_, b)| !b.is_empty())?;
-        let buffer = buffers.pop()?;
+        let piece = buffers.pop()?;
         drop(free);
         self.kept.fetch_sub(size, Relaxed);
         self.reuses.fetch_add(1, Relaxed);
-        Some((size, buffer))
+        Some((size, piece))
     }
 
-    fn put(&self, size: u64, buffer: Arc<B::Buffer>) {
+    fn put(&self, size: u64, piece: Arc<Piece<B>>) {
         self.in_use.fetch_sub(size, Relaxed);
         if self.kept.load(Relaxed).saturating_add(size) > self.most_kept.load(Relaxed) {
             return; // and so it is freed
         }
         self.kept.fetch_add(size, Relaxed);
-        lock(&self.free).entry(size).or_default().push(buffer);
+        lock(&self.free).entry(size).or_default().push(piece);
     }
 }
 
@@ -150,15 +158,15 @@ impl<B: Backend> Shared<B> {
             class if class <= device.limits.buffer => class,
             _ => bytes,
         };
-        let (size, buffer) = match self.pool.reuse(class) {
+        let (size, piece) = match self.pool.reuse(class) {
             Some(kept) => kept,
             None => (class, Arc::new(self.allocate(class).await?)),
         };
         self.pool.in_use.fetch_add(size, Relaxed);
-        Ok(Block { buffer, bytes: size, shared: Arc::clone(self), pooled: true })
+        Ok(Block { piece, bytes: size, shared: Arc::clone(self) })
     }
 
-    async fn allocate(&self, bytes: u64) -> Result<B::Buffer> {
+    async fn allocate(&self, bytes: u64) -> Result<Piece<B>> {
         let device = self.session.device();
         if bytes > device.limits.buffer {
             return Err(match device.memory {
@@ -178,7 +186,7 @@ impl<B: Backend> Shared<B> {
         }
         let buffer = self.noting(made)?;
         self.pool.allocations.fetch_add(1, Relaxed);
-        Ok(buffer)
+        Ok(Piece { buffer, entry: Some(self.session.enter(bytes, Location::caller())) })
     }
 }
 

@@ -19,7 +19,7 @@ impl<B: Backend> Gpu<B> {
     pub async fn upload_async(&self, matrix: &(impl ToDevice + ?Sized)) -> Result<Matrix<B>> {
         let packed = matrix.packed()?;
         packed.check()?;
-        let made = self.empty_async(packed.element, packed.batch, packed.rows, packed.cols).await?;
+        let made = self.empty_batch_async(packed.element, packed.batch, packed.rows, packed.cols).await?;
         let (whole, rest) = packed.bytes.split_at(packed.bytes.len() / WORD as usize * WORD as usize);
         let backend = self.shared.session.backend();
         if !whole.is_empty() {
@@ -33,22 +33,38 @@ impl<B: Backend> Gpu<B> {
         Ok(made)
     }
 
-    /// `batch` matrices of unspecified content, to be written to.
+    /// A matrix of unspecified content, to be written to.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Limit`], [`Error::Overflow`].
-    pub async fn empty_async(&self, element: Element, batch: u64, rows: u64, cols: u64) -> Result<Matrix<B>> {
+    pub async fn empty_async(&self, element: Element, rows: u64, cols: u64) -> Result<Matrix<B>> {
+        self.empty_batch_async(element, 1, rows, cols).await
+    }
+
+    /// `batch` matrices of unspecified content.
+    ///
+    /// # Errors
+    /// As [`empty_async`](Self::empty_async).
+    pub async fn empty_batch_async(&self, element: Element, batch: u64, rows: u64, cols: u64) -> Result<Matrix<B>> {
         let bytes = product("a matrix", &[batch, rows, cols, element.size()])?;
         let place = Place::packed(element, batch, rows, cols);
         Ok(Matrix { block: self.shared.block(bytes).await?, place })
+    }
+
+    /// A matrix of zeros.
+    ///
+    /// # Errors
+    /// As [`empty_async`](Self::empty_async).
+    pub async fn zeros_async(&self, element: Element, rows: u64, cols: u64) -> Result<Matrix<B>> {
+        self.zeros_batch_async(element, 1, rows, cols).await
     }
 
     /// `batch` matrices of zeros.
     ///
     /// # Errors
     /// As [`empty_async`](Self::empty_async).
-    pub async fn zeros_async(&self, element: Element, batch: u64, rows: u64, cols: u64) -> Result<Matrix<B>> {
-        let made = self.empty_async(element, batch, rows, cols).await?;
+    pub async fn zeros_batch_async(&self, element: Element, batch: u64, rows: u64, cols: u64) -> Result<Matrix<B>> {
+        let made = self.empty_batch_async(element, batch, rows, cols).await?;
         let bytes = made.place.bytes()?.end.next_multiple_of(WORD);
         if bytes > 0 {
             self.shared.noting(self.shared.session.backend().fill(made.buffer(), 0, bytes, 0).await)?;
@@ -134,7 +150,23 @@ impl<B: Backend> Gpu<B> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Limit`], [`Error::Overflow`].
     pub fn empty(&self, element: Element, rows: u64, cols: u64) -> Result<Matrix<B>> {
-        super::wait(self.empty_async(element, 1, rows, cols))
+        super::wait(self.empty_async(element, rows, cols))
+    }
+
+    /// `batch` matrices of unspecified content.
+    ///
+    /// # Errors
+    /// As [`empty`](Self::empty).
+    pub fn empty_batch(&self, element: Element, batch: u64, rows: u64, cols: u64) -> Result<Matrix<B>> {
+        super::wait(self.empty_batch_async(element, batch, rows, cols))
+    }
+
+    /// `batch` matrices of zeros.
+    ///
+    /// # Errors
+    /// As [`empty`](Self::empty).
+    pub fn zeros_batch(&self, element: Element, batch: u64, rows: u64, cols: u64) -> Result<Matrix<B>> {
+        super::wait(self.zeros_batch_async(element, batch, rows, cols))
     }
 
     /// A matrix of zeros.
@@ -142,7 +174,7 @@ impl<B: Backend> Gpu<B> {
     /// # Errors
     /// As [`empty`](Self::empty).
     pub fn zeros(&self, element: Element, rows: u64, cols: u64) -> Result<Matrix<B>> {
-        super::wait(self.zeros_async(element, 1, rows, cols))
+        super::wait(self.zeros_async(element, rows, cols))
     }
 
     /// The elements of a matrix or view, packed, after all work queued so far.

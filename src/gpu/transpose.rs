@@ -15,7 +15,7 @@ impl<B: Backend> Gpu<B> {
     /// [`Error::OutOfMemory`], [`Error::Limit`]; what the device reports.
     pub async fn transpose_async<'a>(&self, input: impl Into<MatrixView<'a, B>>) -> Result<Matrix<B>> {
         let input = input.into();
-        let mut output = self.empty_async(input.element(), input.batch(), input.cols(), input.rows()).await?;
+        let mut output = self.empty_batch_async(input.element(), input.batch(), input.cols(), input.rows()).await?;
         self.transpose_call_async(input, &mut output).await?.run()?;
         Ok(output)
     }

@@ -2,7 +2,7 @@
 
 use super::Gpu;
 use super::choices::fnv;
-use crate::backend::Backend;
+use crate::backend::{Backend, Clock};
 use crate::error::{Error, Result};
 use crate::op::{self, Op};
 use crate::problem::Problem;
@@ -120,6 +120,12 @@ impl<B: Backend> Gpu<B> {
     ) -> Result<Tuned> {
         self.usable()?;
         let (session, device) = (&self.shared.session, self.device());
+        if device.clock == Clock::None {
+            return Err(Error::unsupported(
+                format!("tuning {}", op.name()),
+                format!("{} has no clock", device.backend),
+            ));
+        }
         let span = tracing::info_span!("tune", op = op.name(), ?problem.dims);
         let stage = self.shared.noting(session.stage(op, problem, Inputs::Seeded(SEED)).await)?;
         let mut candidates = Vec::new();

@@ -1,6 +1,7 @@
 //! `matmul`: C = alpha op(A) op(B) + beta C, row-major, the main ladder of arithmetic.
 
-mod costs;
+mod costs_cuda;
+mod costs_wgsl;
 mod error_bound;
 mod estimate;
 mod ladder_cooperative;
@@ -12,12 +13,12 @@ mod selection_tensor;
 #[cfg(feature = "vendor")]
 mod vendor;
 
-use super::{Distribution, Op, Place, Shape, Work, words};
+use super::{Distribution, Op, Place, Shape, Terms, Work, words};
 use crate::backend::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::{Precision, Problem};
-use crate::rung::Rung;
+use crate::rung::{Language, Rung};
 use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
 use std::sync::{Arc, LazyLock};
@@ -216,6 +217,10 @@ impl Op for Matmul {
             _ => false,
         };
         asked.map(|(_, shape)| shape).all(answer).into()
+    }
+
+    fn terms(&self, rung: &Rung, problem: &Problem, language: Language, multiprocessors: u64) -> Option<Terms> {
+        estimate::terms(rung, problem, language, multiprocessors)
     }
 
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {

@@ -3,6 +3,7 @@
 //! An op is one file here, its kernels, and its line in [`OPS`]. It knows shapes and numbers; it
 //! does not know backends.
 
+mod estimate;
 mod fit;
 mod programs;
 mod shape;
@@ -12,11 +13,12 @@ use crate::element::{Element, moving_word};
 use crate::error::{Error, Result, product};
 use crate::problem::{Precision, Problem};
 use crate::random;
-use crate::rung::Rung;
+use crate::rung::{Language, Rung};
 use crate::verify::Expected;
 use crate::words::Said;
 use std::sync::Arc;
 
+pub use estimate::Terms;
 pub use fit::{Band, Window, accepts, parts, runs};
 pub(crate) use programs::pass_operands;
 pub use programs::{pass_switches, program, shipped_programs};
@@ -216,6 +218,12 @@ pub trait Op: Sync {
     /// The rung to take for a problem on a device where nobody asks for another: measured, or the
     /// likeliest where nothing was. `None` where the op has no opinion.
     fn select(&self, _device: &Device, _problem: &Problem) -> Option<&'static Rung> {
+        None
+    }
+
+    /// What the time of a rung is estimated from, where selecting asks for estimates: terms to be weighed.
+    /// `None` where this rung has none for this problem.
+    fn terms(&self, _rung: &Rung, _problem: &Problem, _language: Language, _multiprocessors: u64) -> Option<Terms> {
         None
     }
 

@@ -1,7 +1,8 @@
 //! `transpose`: output[c][r] = input[r][c], the main ladder of data movement.
 
 mod bands;
-mod costs;
+mod costs_cuda;
+mod costs_wgsl;
 mod estimate;
 pub(super) mod facts;
 mod ladder;
@@ -9,12 +10,12 @@ mod selection;
 #[cfg(feature = "vendor")]
 mod vendor;
 
-use super::{Band, Op, Place, Shape, Work, words};
+use super::{Band, Op, Place, Shape, Terms, Work, words};
 use crate::backend::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::problem::Problem;
-use crate::rung::Rung;
+use crate::rung::{Language, Rung};
 use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
 use std::sync::Arc;
@@ -90,6 +91,10 @@ impl Op for Transpose {
 
     fn layout(&self, problem: &Problem) -> Option<String> {
         pitches(&sides(problem))
+    }
+
+    fn terms(&self, rung: &Rung, problem: &Problem, language: Language, multiprocessors: u64) -> Option<Terms> {
+        estimate::terms(rung, problem, language, multiprocessors)
     }
 
     fn select(&self, device: &Device, problem: &Problem) -> Option<&'static Rung> {

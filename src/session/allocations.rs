@@ -7,8 +7,8 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
 
-/// The device memory of a session at one moment. Buffers of stages and workspaces are counted; what a
-/// driver takes for itself is not.
+/// The device memory of a session at one moment. Buffers of stages, workspaces and the pool of a
+/// [`Gpu`](crate::gpu::Gpu) are counted; what a driver takes for itself is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocations {
     /// The most bytes at a time.
@@ -20,7 +20,7 @@ pub struct Allocations {
 }
 
 /// The buffers that one place in a program asked for, by [`stage`](super::Session::stage) or
-/// [`prepare`](super::Session::prepare), and that are still there.
+/// [`prepare`](super::Session::prepare), and that are still there; those of a pool have one place together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// The call.
@@ -89,7 +89,7 @@ impl Ledger {
 }
 
 /// A buffer that is in the books.
-pub(super) struct Held<T> {
+pub(crate) struct Held<T> {
     buffer: T,
     number: u64,
     ledger: Arc<Ledger>,

@@ -15,7 +15,8 @@ mod time;
 mod verified;
 
 pub use allocations::{Allocations, Site};
-use allocations::{Held, Ledger};
+pub(crate) use allocations::Held;
+use allocations::Ledger;
 pub(crate) use operands::Operands;
 pub(crate) use plan::Plan;
 pub use stage::{Inputs, Stage};
@@ -24,6 +25,7 @@ pub use verified::{Prepared, Verdict, Verified};
 use crate::backend::{Backend, Device};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A backend with its compiled kernels.
@@ -60,9 +62,14 @@ impl<B: Backend> Session<B> {
     }
 
     /// The device memory that stages and prepared rungs of this session take, and who asked for it. Once
-    /// they are dropped, what is still there has leaked.
+    /// they are dropped, what is still there has leaked, or is in the pool of a [`Gpu`](crate::gpu::Gpu).
     pub fn allocations(&self) -> Allocations {
         self.ledger.now()
+    }
+
+    /// Enters memory that its holder takes of the backend, as long as what is returned lives.
+    pub(crate) fn enter(&self, bytes: u64, at: &'static Location<'static>) -> Held<()> {
+        self.ledger.enter((), bytes, at)
     }
 
     /// The most bytes at a time since the last call of this.

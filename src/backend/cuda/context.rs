@@ -17,7 +17,7 @@ enum Owner {
     /// This backend: the device's primary context, retained, and a stream of its own.
     Backend,
     /// The program: kept alive as long as this backend uses them.
-    Program { _context: Arc<CudaContext>, _stream: Arc<CudaStream> },
+    Program { _context: Arc<CudaContext>, stream: Arc<CudaStream> },
 }
 
 /// The driver's functions that allocate and free in a stream's order.
@@ -120,8 +120,16 @@ impl Context {
     /// What a program already has.
     pub(super) fn of_program(driver: &'static Driver, context: Arc<CudaContext>, stream: Arc<CudaStream>) -> Arc<Self> {
         let (device, raw, handle) = (context.cu_device(), context.cu_ctx(), stream.cu_stream());
-        let owner = Owner::Program { _context: context, _stream: stream };
+        let owner = Owner::Program { _context: context, stream };
         Arc::new(Self::assemble(driver, device, raw, handle, owner))
+    }
+
+    /// The stream, where it is the program's.
+    pub(super) fn program_stream(&self) -> Option<&Arc<CudaStream>> {
+        match &self.owner {
+            Owner::Program { stream, .. } => Some(stream),
+            Owner::Backend => None,
+        }
     }
 
     fn assemble(

@@ -106,6 +106,11 @@ impl Cuda {
         self.context.synchronize()
     }
 
+    /// The stream that the program gave to [`from_context`](Self::from_context); `None` otherwise.
+    pub fn program_stream(&self) -> Option<&Arc<CudaStream>> {
+        self.context.program_stream()
+    }
+
     /// The stream, for other users of the driver.
     pub fn raw_stream(&self) -> cudarc::driver::sys::CUstream {
         self.context.stream

@@ -1,42 +1,84 @@
-//! How long the f32 rungs of CUDA take, estimated: a sum of terms whose weights were fitted to times of
-//! many random products ([`costs`](super::costs)).
-//!
-//! An estimate is only there to be compared with others. Where it is far from what it was fitted to, it
-//! is far from the truth, but so are the others, in the same direction.
+//! What the time of an f32 product is estimated from. The weights are in [`costs_cuda`](super::costs_cuda) and
+//! [`costs_wgsl`](super::costs_wgsl).
 
 use super::Matmul;
-use super::costs::{GEMV, OUTER, TILED};
+use crate::element::Element;
 use crate::op::Op;
-use crate::problem::Problem;
+use crate::op::estimate::{Terms, fill, one_if};
+use crate::problem::{Precision, Problem};
+use crate::rung::{Grid, Language, Rung};
 
-/// The rung of the last weights.
-const OUTER_RUNG: &str = "outer";
+/// Rungs that cover C with tiles: what their loops take of k at a time, and the blocks on a
+/// multiprocessor at a time.
+const CUDA_TILED: [(&str, u64, u64); 9] = [
+    ("coalesced", 1, 8),
+    ("tiled@16", 16, 8),
+    ("tiled_1d", 8, 3),
+    ("pipelined", 16, 2),
+    ("tma_specialised", 32, 1),
+    ("slice_k@64x128", 32, 1),
+    ("slice_k@128x64", 32, 1),
+    ("split_workspace@4", 16, 2),
+    ("split_workspace@16", 16, 2),
+];
 
-/// A rung that covers C with tiles.
-pub(super) struct Tiled {
-    pub rung: &'static str,
-    /// Rows and columns of a tile.
-    pub tile: [u64; 2],
-    /// Parts of k.
-    pub parts: u64,
-    /// What its loop takes of k at a time.
-    pub step: u64,
-    /// Blocks on a multiprocessor at a time.
-    pub resident: u64,
-    /// By whether what runs along m and n is aligned (the last two) and whether A is transposed (every other one).
-    pub weights: [[f64; 30]; 4],
-}
+/// The same of the WGSL kernels.
+const WGSL_TILED: [(&str, u64, u64); 9] = [
+    ("coalesced", 1, 8),
+    ("tiled@16", 16, 8),
+    ("tiled@32", 32, 2),
+    ("tiled_1d", 8, 4),
+    ("conflict_free", 16, 2),
+    ("raster", 16, 1),
+    ("compact", 16, 2),
+    ("split_workspace@4", 16, 2),
+    ("split_workspace@16", 16, 2),
+];
 
-/// A rung that streams one operand.
-pub(super) struct Gemv {
-    pub rung: &'static str,
-    /// Lines of a block, where the streamed operand runs along k; else it has 128.
-    pub lines: u64,
-    /// Parts of k.
-    pub parts: u64,
-    /// By the lines that the kernel is compiled for (1, 4, 16), and whether the operand runs along k (every other one).
-    pub weights: [[f64; 18]; 6],
-}
+/// Tiles for each multiprocessor beyond which dividing k does not pay in WGSL: 4096 x 4096 x 4096 takes 3.05 ms
+/// by `compact` and 3.50 by `split_workspace@16`, more than the surveys saw.
+const MOST_DIVIDED: f64 = 3.0;
+
+const TILED_TERMS: [&str; 15] = [
+    "launch",
+    // Of the busiest multiprocessor.
+    "blocks",
+    "blocks x fill",
+    // The part of the device that has a block.
+    "used",
+    "fill of rows",
+    // A word at a time instead of 16 bytes.
+    "by words",
+    // Thousands of steps along k, for as many turns as all blocks take, or for every block.
+    "steps x turns",
+    "steps x blocks",
+    "steps x blocks x fill of columns",
+    "steps x blocks, both transposed",
+    "steps, A by words",
+    "steps x turns, B by words",
+    // Megabytes of A and B, of C, and of the sums of parts.
+    "inputs",
+    "C",
+    "sums",
+];
+
+/// Rungs that stream one operand. Whether it runs along k decides which kernel they are.
+const STREAMED_TERMS: [&str; 8] = [
+    "launch",
+    // Those that the kernel is compiled for: 0 for one, 1 for sixteen.
+    "lines",
+    "by words",
+    // Blocks of a multiprocessor.
+    "blocks",
+    // Thousands of k.
+    "depth",
+    "depth, ragged",
+    "depth x blocks x lines",
+    // Megabytes of A and B.
+    "inputs",
+];
+
+const OUTER_TERMS: [&str; 5] = ["launch", "inputs", "C", "first megabyte of C", "millions of multiply-adds"];
 
 /// What the terms are made of.
 struct Facts {
@@ -47,208 +89,174 @@ struct Facts {
     /// Megabytes of A and B, and of C.
     inputs: f64,
     output: f64,
-    /// Whether what runs along m or n can be fetched by TMA.
-    aligned: bool,
-    a_transposed: bool,
-    /// Whether the operand on the long side runs along k, and whether it is read in vectors.
-    thick_k: bool,
-    streamed: bool,
     multiprocessors: f64,
 }
 
-/// Microseconds of each rung that has an estimate, the shortest first.
-pub(super) fn estimates(problem: &Problem, multiprocessors: u64) -> Vec<(&'static str, f64)> {
+/// The terms of a rung; `None` where it has none for this problem.
+pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multiprocessors: u64) -> Option<Terms> {
+    if problem.element != Element::F32 || problem.precision != Precision::Full {
+        return None;
+    }
     let [m, n, k] = [0, 1, 2].map(|i| problem.dim(i));
     let batch = problem.batch as f64;
     let megabytes = |elements: f64| elements * batch * 4e-6;
-    let is = |question| Matmul.switch(problem, question) == 1;
     let facts = Facts {
         inputs: megabytes((m as f64 + n as f64) * k as f64),
         output: megabytes(m as f64 * n as f64),
-        aligned: is("TMA_ACROSS"),
-        a_transposed: problem.layout(0).transposed,
-        thick_k: is("THICK_K"),
-        streamed: is("STREAMED"),
         multiprocessors: multiprocessors as f64,
         m,
         n,
         k,
         batch,
     };
-    let tiled = TILED.iter().map(|rung| (rung.rung, rung.estimate(&facts)));
-    let gemv = GEMV.iter().map(|rung| (rung.rung, rung.estimate(&facts)));
-    let mut all: Vec<_> = tiled.chain(gemv).chain([(OUTER_RUNG, sum(&OUTER, &facts.outer()))]).collect();
-    // Bulk copies do not pay where they can fetch nothing, and no large product of that kind was among those measured.
-    all.retain(|(rung, _)| facts.aligned || *rung != "tma_specialised");
-    all.sort_by(|a, b| a.1.total_cmp(&b.1));
-    all
-}
-
-fn sum(weights: &[f64], terms: &[f64]) -> f64 {
-    weights.iter().zip(terms).map(|(weight, term)| weight * term).sum()
-}
-
-fn one_if(condition: bool) -> f64 {
-    if condition { 1.0 } else { 0.0 }
-}
-
-impl Tiled {
-    fn estimate(&self, facts: &Facts) -> f64 {
-        let &Facts { m, n, k, batch, inputs, output, multiprocessors, .. } = facts;
-        let ([rows, cols], parts) = (self.tile, self.parts as f64);
-        let (down, across) = (m.div_ceil(rows) as f64, n.div_ceil(cols) as f64);
-        // Blocks of a multiprocessor.
-        let share = down * across * batch * parts / multiprocessors;
-        let (most, waves) = (share.ceil(), (share / self.resident as f64).ceil());
-        // Thousands of steps along k.
-        let depth = (k.div_ceil(self.parts).div_ceil(self.step) * self.step) as f64 / 1000.0;
-        // How much of a tile at the edge lies in C.
-        let (fill_m, fill_n) = (m.min(rows) as f64 / rows as f64, n.min(cols) as f64 / cols as f64);
-        let fill = fill_m * fill_n;
-        // Gigabytes that pass through the tiles.
-        let through = (across * m as f64 + down * n as f64) * k as f64 * batch * 4e-9;
-        let [short, middle, long] = facts.depths();
-        let terms = [
-            1.0,
-            most,
-            depth * waves,
-            depth * most,
-            output,
-            depth * share,
-            fill,
-            depth * fill,
-            if self.parts > 1 { output * parts } else { 0.0 },
-            short,
-            middle,
-            long,
-            waves,
-            (share / 2.0).ceil(),
-            (share / 4.0).ceil(),
-            share,
-            share.min(1.0),
-            depth * share.min(1.0),
-            inputs.min(1.0),
-            output.min(1.0),
-            through,
-            inputs,
-            (inputs - 20.0).max(0.0),
-            (output - 20.0).max(0.0),
-            fill_m,
-            fill_n,
-            depth * fill_m,
-            depth * fill_n,
-            most * fill,
-            most * depth * fill,
-        ];
-        sum(&self.weights[2 * usize::from(facts.aligned) + usize::from(facts.a_transposed)], &terms)
+    let id = rung.id();
+    let tiled = match language {
+        Language::Cuda => CUDA_TILED,
+        Language::Wgsl => WGSL_TILED,
+    };
+    let grid = || Some(rung.tuned(language, problem.element.size()).passes.first()?.grid);
+    if let Some(&(_, step, resident)) = tiled.iter().find(|(word, ..)| *word == id) {
+        let grid = grid()?;
+        return facts.tiled(&id, language, grid, problem, step, resident);
+    }
+    match rung.name.as_ref() {
+        "gemv" => facts.streamed(grid()?, problem),
+        "outer" => Some(facts.outer()),
+        _ => None,
     }
 }
 
-impl Gemv {
-    fn estimate(&self, facts: &Facts) -> f64 {
-        /// Columns of a block, where the streamed operand does not run along k.
-        const COLUMNS: u64 = 128;
-        let &Facts { m, n, k, batch, inputs, thick_k, multiprocessors, .. } = facts;
-        let (thin, thick) = (m.min(n), m.max(n));
-        let lines = if thick_k { self.lines } else { COLUMNS };
-        let share = thick.div_ceil(lines) as f64 * self.parts as f64 * batch / multiprocessors;
-        let (most, depth) = (share.ceil(), k.div_ceil(self.parts) as f64 / 1000.0);
-        let (scalar, thins, thicks) = (one_if(!facts.streamed), thin as f64, thick as f64 * batch);
-        let [short, middle, long] = facts.depths();
-        let terms = [
-            1.0,
-            depth,
-            most,
-            depth * most,
-            depth * share,
-            inputs,
-            scalar,
-            depth * scalar,
-            depth * most * scalar,
-            thins,
-            depth * thins,
-            depth * most * thins,
-            short,
-            middle,
-            long,
-            inputs.min(1.0),
-            thicks.min(1000.0) / 1000.0,
-            thicks.min(4000.0) / 4000.0,
-        ];
-        let compiled_for = match thin {
-            0 | 1 => 0,
-            2..=4 => 1,
-            _ => 2,
-        };
-        sum(&self.weights[2 * compiled_for + usize::from(thick_k)], &terms)
-    }
+fn is(problem: &Problem, question: &str) -> bool {
+    Matmul.switch(problem, question) == 1
 }
 
 impl Facts {
-    /// A short k costs more per step than a long one.
-    fn depths(&self) -> [f64; 3] {
-        [64, 256, 1024].map(|most| self.k.min(most) as f64 / most as f64)
+    fn tiled(
+        &self,
+        rung: &str,
+        language: Language,
+        grid: Grid,
+        problem: &Problem,
+        step: u64,
+        resident: u64,
+    ) -> Option<Terms> {
+        let &Facts { m, n, k, batch, inputs, output, multiprocessors } = self;
+        let ([rows, cols], parts) = match grid {
+            Grid::Tiles { x, y } | Grid::TilesLinear { x, y } | Grid::Persistent { x, y, .. } => ([y, x], 1),
+            Grid::TilesLinearParts { x, y, parts } => ([y, x], parts.into()),
+            _ => return None,
+        };
+        let [rows, cols] = [rows, cols].map(u64::from);
+        let by_words = !is(problem, "TMA_ACROSS");
+        if by_words && rung == "tma_specialised" {
+            return None; // Bulk copies do not pay where they can fetch nothing.
+        }
+        let [a_transposed, b_transposed] = [0, 1].map(|index| problem.layout(index).transposed);
+        let tiles = m.div_ceil(rows) as f64 * n.div_ceil(cols) as f64 * batch;
+        if parts > 1 && language == Language::Wgsl && tiles > MOST_DIVIDED * multiprocessors {
+            return None;
+        }
+        let share = tiles * parts as f64 / multiprocessors;
+        let (blocks, turns) = (share.ceil(), (share / resident as f64).ceil());
+        let steps = (k.div_ceil(parts).div_ceil(step) * step) as f64 / 1000.0;
+        let (fill_m, fill_n) = (fill(m, rows), fill(n, cols));
+        Some(Terms::new(
+            "tiles",
+            &TILED_TERMS,
+            [
+                1.0,
+                blocks,
+                blocks * fill_m * fill_n,
+                share.min(1.0),
+                fill_m,
+                one_if(by_words),
+                steps * turns,
+                steps * blocks,
+                steps * blocks * fill_n,
+                steps * blocks * one_if(a_transposed && b_transposed),
+                steps * one_if(by_words && a_transposed),
+                steps * turns * one_if(by_words && !b_transposed),
+                inputs,
+                output,
+                if parts > 1 { output * parts as f64 } else { 0.0 },
+            ],
+        ))
     }
 
-    fn outer(&self) -> [f64; 10] {
+    fn streamed(&self, grid: Grid, problem: &Problem) -> Option<Terms> {
+        /// What the second kind of kernel takes of k at a time.
+        const CHUNK: u64 = 256;
+        let &Facts { m, n, k, batch, inputs, multiprocessors, .. } = self;
+        let (thin, thick) = (m.min(n), m.max(n));
+        let along_k = is(problem, "THICK_K");
+        let answer = |name: &str| Matmul.switch(problem, if name == "FEW_ROWS" { "THICK_B" } else { name });
+        // The grid of the first case that this problem is.
+        let Grid::BySwitch(cases) = grid else { return None };
+        let (_, case) = cases.iter().find(|(when, _)| when.iter().all(|(name, value)| answer(name) == *value))?;
+        let (per_block, parts) = match *case {
+            Grid::LongSide { per_block, parts } => (per_block.into(), parts.into()),
+            Grid::Tiles { x, y } => (u64::from(x.max(y)), 1),
+            _ => return None,
+        };
+        if parts > 1 && thin == 1 && along_k {
+            return None; // Whole lines were faster for every vector along k that was measured.
+        }
+        let share = thick.div_ceil(per_block) as f64 * parts as f64 * batch / multiprocessors;
+        let part = if parts > 1 { k.div_ceil(parts).next_multiple_of(CHUNK).min(k) } else { k };
+        let depth = part as f64 / 1000.0;
+        let compiled_for = match thin {
+            0 | 1 => 1.0,
+            2..=4 => 4.0,
+            _ => 16.0,
+        };
+        let lines = (compiled_for - 1.0) / 15.0;
+        Some(Terms::new(
+            if along_k { "streams along k" } else { "streams across k" },
+            &STREAMED_TERMS,
+            [
+                1.0,
+                lines,
+                one_if(!is(problem, "STREAMED")),
+                share,
+                depth,
+                depth * one_if(!along_k && !thick.is_multiple_of(per_block)),
+                depth * share.ceil() * lines,
+                inputs,
+            ],
+        ))
+    }
+
+    fn outer(&self) -> Terms {
         let &Facts { m, n, k, batch, inputs, output, .. } = self;
-        let odd = one_if(!n.is_multiple_of(4));
-        [
-            1.0,
-            inputs,
-            output,
-            k as f64 / 1000.0,
-            m as f64 * n as f64 * k as f64 * batch * 1e-6,
-            odd,
-            output * odd,
-            one_if(m.min(n) < 64),
-            output.min(1.0),
-            (output - 10.0).max(0.0),
-        ]
+        let millions = m as f64 * n as f64 * k as f64 * batch * 1e-6;
+        Terms::new("outer", &OUTER_TERMS, [1.0, inputs, output, output.min(1.0), millions])
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{costs_cuda, costs_wgsl};
     use super::*;
-    use crate::element::Element;
+    use crate::op::estimate::check;
     use crate::problem::Layout;
 
     #[test]
-    fn terms_and_weights_are_in_the_same_order() {
-        // Printed by the program that fitted the weights.
-        let transposed = Layout { transposed: true, ..Layout::default() };
-        let cases: [(Problem, &[(&str, f64)]); 3] = [
-            (
-                Problem::new(Element::F32, [100, 200, 300]),
-                &[
-                    ("split_workspace@16", 14.0475),
-                    ("slice_k@128x64", 23.2957),
-                    ("pipelined", 34.839),
-                    ("outer", 87.6794),
-                    ("tiled_1d", 40.6001),
-                ],
-            ),
-            (
-                Problem::new(Element::F32, [5, 2000, 1000]).with_layout(1, transposed),
-                &[
-                    ("gemv@4", 15.3322),
-                    ("gemv@1", 6.8022),
-                    ("split_workspace@4", 30.4391),
-                    ("tma_specialised", 136.7099),
-                ],
-            ),
-            (
-                Problem::new(Element::F32, [300, 300, 4]),
-                &[("outer", 5.6446), ("coalesced", 3.8358), ("tiled@16", 3.9166)],
-            ),
-        ];
-        for (problem, expected) in cases {
-            let found = estimates(&problem, 132);
-            for (rung, us) in expected {
-                let estimate = found.iter().find(|(word, _)| word == rung).map(|(_, us)| *us);
-                assert!(estimate.is_some_and(|e| (e - us).abs() < 2e-3 * us), "{rung}: {estimate:?}, not {us}");
-            }
-        }
+    fn every_rung_with_terms_has_as_many_weights() {
+        let transposed = |p: Problem| p.with_layout(0, Layout { transposed: true, ..Layout::default() });
+        let of = |dims| Problem::new(Element::F32, dims);
+        let problems = [of([100, 200, 300]), of([1, 2000, 1000]), transposed(of([2000, 1, 1000])), of([300, 300, 4])];
+        check(&Matmul, Language::Cuda, costs_cuda::COSTS, &problems);
+        check(&Matmul, Language::Wgsl, costs_wgsl::COSTS, &problems);
+    }
+
+    #[test]
+    fn terms_count_what_they_are_named_for() {
+        let rung = Matmul.ladder().iter().find(|rung| rung.id() == "split_workspace@4").unwrap();
+        let found = terms(rung, &Problem::new(Element::F32, [129, 64, 1000]), Language::Cuda, 2).unwrap();
+        let of = |name| found.values[found.names.iter().position(|word| *word == name).unwrap()];
+        // Two tiles in four parts of 250 (256 in whole steps) on two multiprocessors, two of them at a time.
+        assert_eq!((of("blocks"), of("steps x turns"), of("steps x blocks")), (4.0, 0.512, 1.024));
+        assert_eq!((of("fill of rows"), of("blocks x fill"), of("used")), (1.0, 2.0, 1.0));
+        assert_eq!((of("by words"), of("sums")), (0.0, of("C") * 4.0));
     }
 }

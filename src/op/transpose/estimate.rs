@@ -1,170 +1,171 @@
-//! How long the rungs take in CUDA, estimated: a sum of terms whose weights were fitted to times of many
-//! random matrices ([`costs`](super::costs)).
-//!
-//! An estimate is only there to be compared with others. Where it is far from what it was fitted to, it
-//! is far from the truth, but so are the others, in the same direction.
+//! What the time of a transpose is estimated from. The weights are in [`costs_cuda`](super::costs_cuda) and
+//! [`costs_wgsl`](super::costs_wgsl).
 
-use super::costs::{SKINNY, TILED};
-use super::ladder::LADDER;
 use super::sides;
 use crate::op::Shape;
+use crate::op::estimate::{Terms, fill, one_if};
 use crate::problem::Problem;
 use crate::rung::{Grid, Language, Rung};
 
-/// The rung of the last weights.
-pub(super) const SKINNY_RUNG: &str = "skinny";
-/// Bytes of a sector, the least that memory moves.
-const SECTOR: f64 = 32.0;
+/// The rungs that cover a matrix with tiles and have an estimate.
+const TILED: [&str; 13] = [
+    "naive",
+    "coalesced_write",
+    "tiled_padded@16",
+    "coarsened",
+    "swizzled",
+    "register_blocked",
+    "ordered",
+    "any_width@square",
+    "any_width@columns_8",
+    "any_width@rows_2",
+    "any_width@rows_8",
+    "sheared@wide",
+    "sheared@narrow",
+];
+
+const TILED_TERMS: [&str; 12] = [
+    "launch",
+    // Tiles of a multiprocessor; of the busiest one; the part of the device that has a tile.
+    "tiles",
+    "most tiles",
+    "used",
+    // How much of a tile lies in the matrix.
+    "fill of rows",
+    "fill of columns",
+    "millions of elements",
+    // Megabytes of the sectors in which a tile's parts of output rows lie.
+    "sectors",
+    // Megabytes read and written.
+    "first megabyte",
+    "megabytes, output rows off lines",
+    "input rows off chunks",
+    "output rows off words",
+];
+
+const SKINNY_TERMS: [&str; 4] = ["launch", "megabytes", "blocks", "short side"];
+const SMALL_TERMS: [&str; 3] = ["launch", "megabytes", "kilobytes of a matrix"];
+
+/// Bytes of a sector, the least that memory moves, and of a line of the cache.
+const SECTOR: u64 = 32;
+const LINE: u64 = 128;
 /// The widest access, in bytes.
 const CHUNK: u64 = 16;
-
-/// A rung of tiles, with the weights for elements of 1, 2, 4 and 8 bytes.
-pub(super) struct Tiled {
-    pub rung: &'static str,
-    pub weights: [[f64; 32]; 4],
-}
-
-/// What the terms are made of.
-struct Facts {
-    rows: u64,
-    cols: u64,
-    batch: f64,
-    width: u64,
-    /// The largest power of two, up to a chunk, that divides the bytes between rows of each side.
-    alignment: [u64; 2],
-    multiprocessors: f64,
-}
-
+const WORD: u64 = 4;
 /// The most megabytes of what was measured; beyond them other rungs are faster.
 const MEASURED: f64 = 150.0;
 
-/// Microseconds of each rung that has an estimate, the shortest first; none for other widths, and none
-/// for matrices larger than those measured.
-pub(super) fn estimates(problem: &Problem, multiprocessors: u64) -> Vec<(&'static str, f64)> {
-    let (input, output) = sides(problem);
+/// The terms of a rung; `None` where it has none for this problem, for other widths than 1 to 8 bytes,
+/// and for matrices larger than those measured.
+pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multiprocessors: u64) -> Option<Terms> {
     let width = problem.element.size();
-    let index = match width {
-        1 | 2 | 4 | 8 => width.ilog2() as usize,
-        _ => return Vec::new(),
-    };
-    let alignment =
-        |side: &Shape| 1 << (((side.leading_dimension() | side.layout.offset) * width) | CHUNK).trailing_zeros();
-    let facts = Facts {
-        rows: input.rows,
-        cols: input.cols,
-        batch: input.batch as f64,
-        width,
-        alignment: [alignment(&input), alignment(&output)],
-        multiprocessors: multiprocessors as f64,
-    };
-    if facts.moved() > MEASURED {
-        return Vec::new();
+    let (input, output) = sides(problem);
+    let elements = input.rows as f64 * input.cols as f64 * input.batch as f64;
+    let megabytes = 2e-6 * elements * width as f64;
+    if width > 8 || megabytes > MEASURED {
+        return None;
     }
-    let tiled = TILED.iter().filter_map(|line| {
-        let rung = LADDER.iter().find(|rung| rung.id() == line.rung)?;
-        Some((line.rung, sum(&line.weights[index], &facts.tiled(tile(rung, width)?))))
-    });
-    let mut all: Vec<_> = tiled.chain([(SKINNY_RUNG, sum(&SKINNY[index], &facts.skinny()))]).collect();
-    all.sort_by(|a, b| a.1.total_cmp(&b.1));
-    all
-}
-
-fn one_if(condition: bool) -> f64 {
-    if condition { 1.0 } else { 0.0 }
-}
-
-fn sum(weights: &[f64], terms: &[f64]) -> f64 {
-    weights.iter().zip(terms).map(|(weight, term)| weight * term).sum()
+    match rung.name.as_ref() {
+        "skinny" if rung.variant.is_empty() => Some(skinny(&input, width, megabytes, multiprocessors as f64)),
+        "batched_small" => {
+            let matrix = input.rows as f64 * input.cols as f64 * width as f64 / 1e3;
+            Some(Terms::new("small", &SMALL_TERMS, [1.0, megabytes, matrix]))
+        }
+        _ if TILED.contains(&&*rung.id()) => {
+            let tile = tile(rung, language, width)?;
+            Some(tiled(&[input, output], tile, width, megabytes, multiprocessors as f64))
+        }
+        _ => None,
+    }
 }
 
 /// Rows and columns of a rung's tile.
-fn tile(rung: &Rung, width: u64) -> Option<[u64; 2]> {
-    match rung.tuned(Language::Cuda, width).passes.first()?.grid {
+fn tile(rung: &Rung, language: Language, width: u64) -> Option<[u64; 2]> {
+    match rung.tuned(language, width).passes.first()?.grid {
         Grid::Tiles { x, y } | Grid::TilesLinear { x, y } => Some([y.into(), x.into()]),
         _ => None,
     }
 }
 
-impl Facts {
-    /// Megabytes read and written.
-    fn moved(&self) -> f64 {
-        2e-6 * self.rows as f64 * self.cols as f64 * self.batch * self.width as f64
-    }
+/// The largest power of two, up to `most`, that divides the bytes between the rows of a side and before them.
+fn alignment(side: &Shape, width: u64, most: u64) -> u64 {
+    1 << (((side.leading_dimension() | side.layout.offset) * width) | most).trailing_zeros()
+}
 
-    /// Megabytes beyond what stays in the cache while it is written.
-    fn beyond_cache(&self) -> f64 {
-        const CACHED: f64 = 10.0;
-        (self.moved() - CACHED).max(0.0)
-    }
-
-    fn tiled(&self, [rows, cols]: [u64; 2]) -> [f64; 32] {
-        let (width, moved) = (self.width as f64, self.moved());
-        let tiles = self.rows.div_ceil(rows) as f64 * self.cols.div_ceil(cols) as f64 * self.batch;
-        // Tiles of a multiprocessor.
-        let share = tiles / self.multiprocessors;
-        // The sectors of an output row that starts anywhere.
-        let written =
-            self.cols as f64 * self.batch * 1e-6 * (self.rows as f64 * width + SECTOR - self.alignment[1] as f64);
-        let [input, output] = self.alignment;
-        let (odd_input, odd_output) = (one_if(input < CHUNK), one_if(output < CHUNK));
-        let (by_halves, by_words) = (one_if(output < 8), one_if(output < 4));
-        // How much of a tile at the edge lies in the matrix.
-        let fill = |side: u64, tile: u64| side.min(tile) as f64 / tile as f64;
-        let (fill_rows, fill_cols) = (fill(self.rows, rows), fill(self.cols, cols));
-        let beyond = |megabytes: f64| (moved - megabytes).max(0.0);
-        let (output_row, input_row) = (self.rows * self.width, self.cols * self.width);
+fn tiled(
+    [input, output]: &[Shape; 2],
+    [rows, cols]: [u64; 2],
+    width: u64,
+    megabytes: f64,
+    multiprocessors: f64,
+) -> Terms {
+    let batch = input.batch as f64;
+    let elements = megabytes / (2.0 * width as f64);
+    let down = input.rows.div_ceil(rows) as f64;
+    let share = down * input.cols.div_ceil(cols) as f64 * batch / multiprocessors;
+    // A tile's part of an output row lies in whole sectors only where rows start at chunks.
+    let part = rows.min(input.rows) * width + SECTOR - alignment(output, width, CHUNK);
+    // Kernels that count in words differ from the others, and so do output rows that start inside a chunk.
+    let family = match (width == WORD, alignment(output, width, CHUNK) == CHUNK) {
+        (true, true) => "words, aligned",
+        (true, false) => "words, ragged",
+        (false, true) => "other widths, aligned",
+        (false, false) => "other widths, ragged",
+    };
+    Terms::new(
+        family,
+        &TILED_TERMS,
         [
             1.0,
-            moved,
-            self.beyond_cache(),
+            share,
             share.ceil(),
-            share,
-            written,
-            tiles * (rows * cols) as f64 * width * 1e-6,
-            odd_output,
-            odd_input,
-            odd_output * moved,
-            odd_input * moved,
-            fill_rows,
-            fill_cols,
-            (share / 4.0).ceil(),
-            beyond(4.0),
-            beyond(25.0),
-            beyond(50.0),
-            (share / 2.0).ceil(),
-            (share / 8.0).ceil(),
-            (share / 16.0).ceil(),
-            fill_rows * fill_cols,
-            by_halves,
-            by_words,
-            moved * by_halves,
-            moved * by_words,
-            one_if(self.cols > self.rows) * moved,
-            one_if(output_row < 128) * moved,
-            one_if(input_row < 128) * moved,
-            one_if(output_row < 64),
-            one_if(input_row < 64),
             share.min(1.0),
-            moved.min(1.0),
-        ]
+            fill(input.rows, rows),
+            fill(input.cols, cols),
+            elements,
+            down * input.cols as f64 * batch * part as f64 * 1e-6,
+            megabytes.min(1.0),
+            megabytes * one_if(alignment(output, width, LINE) < LINE),
+            one_if(alignment(input, width, CHUNK) < CHUNK),
+            one_if(alignment(output, width, WORD) < WORD),
+        ],
+    )
+}
+
+fn skinny(input: &Shape, width: u64, megabytes: f64, multiprocessors: f64) -> Terms {
+    /// Bytes of the long side's records that a block has.
+    const BLOCK: f64 = 2048.0;
+    let (short, bytes) = (input.rows.min(input.cols), input.rows as f64 * input.cols as f64 * width as f64);
+    let blocks = (bytes / BLOCK).ceil() * input.batch as f64 / multiprocessors;
+    Terms::new("skinny", &SKINNY_TERMS, [1.0, megabytes, blocks, short as f64])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{costs_cuda, costs_wgsl};
+    use super::*;
+    use crate::element::Element;
+    use crate::op::estimate::check;
+    use crate::op::{Op, Transpose};
+
+    #[test]
+    fn every_rung_with_terms_has_as_many_weights() {
+        for element in [Element::U8, Element::F16, Element::F32, Element::F64] {
+            let problems = [Problem::new(element, [64, 64]), Problem::new(element, [3, 10_000])];
+            check(&Transpose, Language::Cuda, costs_cuda::COSTS, &problems);
+            check(&Transpose, Language::Wgsl, costs_wgsl::COSTS, &problems);
+        }
     }
 
-    /// A block has so many bytes of the long side's records.
-    fn skinny(&self) -> [f64; 9] {
-        const BLOCK: f64 = 2048.0;
-        let (short, long) = (self.rows.min(self.cols), self.rows.max(self.cols));
-        let record = (short * self.width) as f64;
-        let share = (long as f64 * record / BLOCK).ceil() * self.batch / self.multiprocessors;
-        [
-            1.0,
-            self.moved(),
-            self.beyond_cache(),
-            (share / 16.0).ceil(),
-            share,
-            short as f64,
-            self.moved() * short as f64,
-            one_if(record >= CHUNK as f64),
-            one_if(self.rows > self.cols),
-        ]
+    #[test]
+    fn terms_count_what_they_are_named_for() {
+        let rung = Transpose.ladder().iter().find(|rung| rung.id() == "swizzled").unwrap();
+        let found = terms(rung, &Problem::new(Element::F16, [33, 64]), Language::Cuda, 8).unwrap();
+        let of = |name| found.values[found.names.iter().position(|word| *word == name).unwrap()];
+        // Two by two tiles on eight multiprocessors.
+        assert_eq!((of("tiles"), of("most tiles"), of("used")), (0.5, 1.0, 0.5));
+        // 64 output rows in two parts: 32 elements of two bytes that may start at any element.
+        assert!((of("sectors") - 64.0 * 2.0 * (64.0 + 32.0 - 2.0) * 1e-6).abs() < 1e-12);
+        assert_eq!((of("input rows off chunks"), of("output rows off words")), (0.0, 1.0));
     }
 }

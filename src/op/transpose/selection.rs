@@ -1,12 +1,13 @@
 //! Which transpose to take where nobody asks for one.
 //!
-//! In CUDA the rung with the shortest [estimate](super::estimate); in WGSL, and for elements of 16 bytes,
-//! the first line of a table that fits. Both from measurements on one H200 (driver 580.159; WGSL through
-//! Vulkan); `docs/transpose.md` has the figures. The rung must take the problem on the device. A processor
+//! The rung with the shortest [estimate](crate::op::estimate); for large matrices and elements of 16 bytes the
+//! first line of a table that fits. Both from measurements on one H200 (driver 580.159; WGSL through Vulkan);
+//! `docs/transpose.md` has the figures. The rung must take the problem on the device. A processor
 //! that imitates a GPU is given a short shader, which it runs as fast as the others.
 
-use super::{estimate::estimates, facts, ladder::LADDER, sides};
+use super::{costs_cuda, costs_wgsl, facts, ladder::LADDER, sides};
 use crate::backend::Device;
+use crate::op::estimate::estimates;
 use crate::op::{Shape, Transpose, runs};
 use crate::problem::Problem;
 use crate::rung::{Language, Rung};
@@ -90,6 +91,9 @@ const TABLE: &[Choice] = &[
     both("sheared@narrow", |_| true),
 ];
 
+/// Rungs that are faster than another one wherever both run and it is the choice, and so need no estimate.
+const BETTER: &[(&str, &str)] = &[("any_width@square", "any_width@kept"), ("skinny", "gathered")];
+
 /// For a processor that imitates a GPU.
 const ON_A_PROCESSOR: &str = "naive";
 
@@ -97,27 +101,24 @@ const ON_A_PROCESSOR: &str = "naive";
 const OTHERWISE: &[&str] = &["ordered", "register_blocked", "coarsened", "tiled_padded@16", "naive"];
 
 /// The candidates for a problem, the likeliest first.
-fn candidates(device: &Device, problem: &Problem) -> Vec<&'static str> {
-    /// Multiprocessors of a device that does not tell: of middle size.
-    const MULTIPROCESSORS: u32 = 64;
+fn candidates(device: &Device, problem: &Problem) -> Vec<&'static Rung> {
     let (facts, language) = (Facts::of(problem), device.language());
-    let multiprocessors = device.multiprocessors.unwrap_or(MULTIPROCESSORS).max(1).into();
-    let estimated = match language {
-        Language::Cuda => estimates(problem, multiprocessors),
-        Language::Wgsl => Vec::new(),
+    let costs = match language {
+        Language::Cuda => costs_cuda::COSTS,
+        Language::Wgsl => costs_wgsl::COSTS,
     };
-    let short = device.compiles_for_the_host().then_some(ON_A_PROCESSOR);
+    let named = |word: &&str| LADDER.iter().find(|rung| rung.id() == *word);
+    let short = device.compiles_for_the_host().then_some(&ON_A_PROCESSOR);
+    let better = |rung: &Rung| BETTER.iter().find(|(word, _)| rung.id() == *word).and_then(|(_, word)| named(word));
+    let estimated = estimates(&Transpose, costs, device, problem).into_iter();
+    let estimated = estimated.flat_map(|(rung, _)| better(rung).into_iter().chain([rung]));
     let fits = |choice: &&Choice| choice.language.is_none_or(|l| l == language) && (choice.when)(&facts);
-    let table = TABLE.iter().filter(fits).map(|choice| choice.rung);
-    let estimated = estimated.into_iter().map(|(rung, _)| rung);
-    estimated.chain(short).chain(table).chain(OTHERWISE.iter().copied()).collect()
+    let table = TABLE.iter().filter(fits).map(|choice| &choice.rung).chain(OTHERWISE);
+    short.into_iter().filter_map(named).chain(estimated).chain(table.filter_map(named)).collect()
 }
 
 pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung> {
-    candidates(device, problem)
-        .into_iter()
-        .filter_map(|word| LADDER.iter().find(|rung| rung.id() == word))
-        .find(|rung| runs(&Transpose, rung, device, problem))
+    candidates(device, problem).into_iter().find(|rung| runs(&Transpose, rung, device, problem))
 }
 
 #[cfg(test)]
@@ -136,12 +137,27 @@ mod tests {
     }
 
     #[test]
+    fn wgsl_has_its_own_weights() {
+        let device = Device { compute_capability: None, multiprocessors: None, ..crate::op::test_device((9, 0)) };
+        let of =
+            |element, dims: [u64; 2]| select(&device, &Problem::new(element, dims)).map(Rung::id).unwrap_or_default();
+        assert!(["naive", "coalesced_write", "tiled_padded@16"].contains(&&*of(Element::F32, [75, 32])));
+        assert!(["coarsened", "swizzled"].contains(&&*of(Element::F64, [2880, 5825])));
+        assert_eq!(of(Element::F32, [8192, 8192]), "any_width@square");
+        assert_eq!(of(Element::F32, [8191, 8193]), "sheared@wide");
+    }
+
+    #[test]
     fn every_word_is_a_rung() {
-        let estimated = estimates(&Problem::new(Element::F32, [64, 64]), 132);
-        assert!(estimated.len() > super::super::costs::TILED.len(), "each has a tile");
-        let others = TABLE.iter().map(|choice| choice.rung).chain(OTHERWISE.iter().copied()).chain([ON_A_PROCESSOR]);
-        for word in estimated.into_iter().map(|(rung, _)| rung).chain(others) {
+        let words = TABLE.iter().map(|choice| choice.rung).chain(OTHERWISE.iter().copied()).chain([ON_A_PROCESSOR]);
+        for word in words {
             assert!(LADDER.iter().any(|rung| rung.id() == word), "{word}");
+        }
+        for (word, better) in BETTER {
+            assert!(
+                [word, better].iter().all(|word| LADDER.iter().any(|rung| rung.id() == **word)),
+                "{word}, {better}"
+            );
         }
     }
 }
