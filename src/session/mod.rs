@@ -14,9 +14,9 @@ mod stage;
 mod time;
 mod verified;
 
-pub use allocations::{Allocations, Site};
 pub(crate) use allocations::Held;
 use allocations::Ledger;
+pub use allocations::{Allocations, Site};
 pub(crate) use operands::Operands;
 pub(crate) use plan::Plan;
 pub use stage::{Inputs, Stage};
