@@ -2,8 +2,9 @@
 //!
 //! ```sh
 //! cargo run --release --features cuda,vendor --example accuracy -- cuda > docs/accuracy.md
-//! cargo run --release --features cuda,vendor --example accuracy -- cuda f16 bf16
+//! cargo run --release --features cuda,vendor --example accuracy -- cuda f16 bf16 split-f16
 //! ```
+//! Words behind the backend name elements and precisions; without any, all are printed.
 
 use gpu_ladder::backend::{Any, Select};
 use gpu_ladder::op::{self, Op};
@@ -195,14 +196,17 @@ fn tables(session: &Session<Any>, subjects: &[&Subject]) -> Result<String> {
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "auto".into());
-    let elements: Vec<String> = arguments.collect();
+    let words: Vec<String> = arguments.collect();
     let session = Session::new(pollster::block_on(Any::open_named(&name, &Select::default()))?);
     // A reader that has gone is no error.
     let print = |text: String| drop(std::io::stdout().write_all(text.as_bytes()));
     print(heading(&session));
-    let subjects = subjects(&session);
-    let wanted = |group: &[Subject]| elements.is_empty() || elements.contains(&group[0].one.element.to_string());
-    for group in subjects.chunk_by(|a, b| a.one.element == b.one.element).filter(|group| wanted(group)) {
+    let wanted = |one: &Problem| {
+        let names = [one.element.to_string(), one.precision.to_string()];
+        words.is_empty() || names.iter().any(|name| words.contains(name))
+    };
+    let subjects: Vec<Subject> = subjects(&session).into_iter().filter(|subject| wanted(&subject.one)).collect();
+    for group in subjects.chunk_by(|a, b| a.one.element == b.one.element) {
         print(tables(&session, &group.iter().collect::<Vec<_>>())?);
     }
     Ok(())

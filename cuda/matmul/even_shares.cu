@@ -1,6 +1,6 @@
 // Idea. Tiles of two widths: where the last round of tiles would leave multiprocessors without one, rows of tiles are divided into one tile more, some of them a little narrower, so that every multiprocessor has the same to do.
-// Changed from the rung below. The list of tiles has those of 256 columns first, then the narrow ones, which have products of their own. What a narrow tile has of its last part is stored by threads, not in bulk.
-// A thread owns. As consumer 1/128 of a 64 x 256 strip of C (128 sums); one producer thread owns the ring of operand tiles.
+// Changed from the rung below. The list of tiles has the wide ones first, then the narrow ones, which have products of their own. What a tile has of a part that it does not fill is stored by threads, not in bulk. The parts of a finished tile leave several steps apart and the consumers take turns, so that shared memory never has much of C to carry beside the operands.
+// A thread owns. As consumer 1/128 of a 64 x BLOCK_N strip of C (BLOCK_N / 2 sums); one producer thread owns the ring of operand tiles.
 // Memory traffic. As below.
 // Needs. sm_90a, tensor maps of a, b and c (inner dimension contiguous, 16-byte base and strides, 128-byte swizzle), dynamic shared memory.
 
@@ -19,14 +19,14 @@
 #ifndef SWAPPED
 #define SWAPPED 0  // 1: computes b^T a^T and stores it turned: the widths of tiles lie along m (OUTPUT_F32 0)
 #endif
+#ifndef BLOCK_N
+#define BLOCK_N 256  // columns of a wide tile: 256, 224, 192 or 160
+#endif
 #ifndef STAGES
 #define STAGES 4
 #endif
 #ifndef RASTER
 #define RASTER 8  // rows of tiles per group: consecutive tiles form squares that fit in L2
-#endif
-#ifndef STORE_BUFFERS
-#define STORE_BUFFERS 2  // 128-byte wide parts of C that a warp packs before it asks for their stores
 #endif
 #ifndef PRODUCER_REGISTERS
 #define PRODUCER_REGISTERS 24
@@ -38,7 +38,6 @@
 #define CONSUMERS 2  // warpgroups that multiply
 #define STRIP_M 64   // rows of one wgmma
 #define BLOCK_M (CONSUMERS * STRIP_M)
-#define BLOCK_N 256
 // The left operand has the rows of a product, the right one its columns: a and b, or b and a.
 #if SWAPPED
 #define LEFT_ALONG_K TRANSPOSE_B
@@ -47,10 +46,11 @@
 #define LEFT_ALONG_K (!TRANSPOSE_A)
 #define RIGHT_ALONG_K TRANSPOSE_B
 #endif
-#if RIGHT_ALONG_K
-#define NARROW 232  // columns of a narrow tile
+// Columns of a narrow tile. Copies along the columns must start at multiples of 32 bytes: with 232 all is a tenth slower.
+#if BLOCK_N == 256
+#define NARROW (RIGHT_ALONG_K ? 232 : 240)
 #else
-#define NARROW 240  // copies along the columns must start at multiples of 32 bytes: with 232 all is a tenth slower
+#define NARROW (BLOCK_N - (RIGHT_ALONG_K ? 24 : 16))
 #endif
 #define BLOCK_K 64  // the width of the swizzle
 #define BOX 64      // contiguous elements of one swizzled box
@@ -62,19 +62,24 @@
 #define LINE_BYTES 128
 #define ATOM_BYTES 1024  // 8 lines: the swizzle repeats
 #define A_BYTES (BLOCK_M * BLOCK_K * 2)  // of the left tile
-#define B_BYTES (BLOCK_N * BLOCK_K * 2)  // of the right tile
-#define STAGE_BYTES (A_BYTES + B_BYTES)
 #define BOX_BYTES (BOX * BLOCK_K * 2)
+#define BOXES_N ((BLOCK_N + BOX - 1) / BOX)
+#define B_BYTES (BOXES_N * BOX_BYTES)  // of the right tile, in whole boxes
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define COPIED_BYTES (A_BYTES + (RIGHT_ALONG_K ? BLOCK_N * LINE_BYTES : B_BYTES))  // of a stage
 #define WARP_ROWS 16                          // rows of C in one bulk store
 #define STORE_BYTES (WARP_ROWS * LINE_BYTES)  // one bulk store
 #define STORE_COLUMNS (OUTPUT_F32 ? 32 : 64)  // of a product: 128 bytes of C, or 64 rows of it
 #define CHUNK (OUTPUT_F32 ? 4 : 8)            // elements of C in 16 bytes
-#define PARTS (BLOCK_N / STORE_COLUMNS)       // of a strip
+#define PARTS ((BLOCK_N + STORE_COLUMNS - 1) / STORE_COLUMNS)  // of a strip
+#define SUMS (PARTS * STORE_COLUMNS / 2)      // of a thread; those beyond the tile are zeros
+#define STORE_BUFFERS 2                       // of a warp, each for one part
+#define LEAST_SPACING 2                       // steps from one part of a finished tile that leaves to the next; the consumers take turns
+#define MOST_SPACING 8                        // where a tile has enough of them: C takes turns with the operands in shared memory
+#define CUT_OF_WIDE (BLOCK_N % STORE_COLUMNS ? BLOCK_N % STORE_COLUMNS : CHUNK)   // columns of a tile's last part, where it is cut
+#define CUT_OF_NARROW (NARROW % STORE_COLUMNS ? NARROW % STORE_COLUMNS : CHUNK)
 #define WORDS 16                              // of 32 bits that a thread holds of one part
 #define HOLD (!OUTPUT_F32)                    // a thread has registers for a finished tile beside the sums of the next
-#define TURNS (PARTS / STORE_BUFFERS)         // to empty a tile through the buffers
-#define CUT (NARROW / STORE_COLUMNS)          // the part of a narrow tile that is cut
-#define CUT_COLUMNS (NARROW % STORE_COLUMNS)  // what is left of it
 #define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + CONSUMERS * WARPS * STORE_BUFFERS * STORE_BYTES + 2 * STAGES * 8)
 
 typedef unsigned short T;
@@ -118,23 +123,50 @@ __device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWA
 #define SUMS_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define SUMS_8(d, i) SUMS_4(d, i), SUMS_4(d, i + 4)
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
-#define SUMS_116(d) SUMS_32(d, 0), SUMS_32(d, 32), SUMS_32(d, 64), SUMS_8(d, 96), SUMS_8(d, 104), SUMS_4(d, 112)
-#define R_96 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
-#define R_116 R_96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115"
+#define SUMS_64(d) SUMS_32(d, 0), SUMS_32(d, 32)
+#define SUMS_68(d) SUMS_64(d), SUMS_4(d, 64)
+#define SUMS_72(d) SUMS_68(d), SUMS_4(d, 68)
+#define SUMS_80(d) SUMS_72(d), SUMS_8(d, 72)
+#define SUMS_84(d) SUMS_80(d), SUMS_4(d, 80)
+#define SUMS_88(d) SUMS_84(d), SUMS_4(d, 84)
+#define SUMS_96(d) SUMS_88(d), SUMS_8(d, 88)
+#define SUMS_100(d) SUMS_96(d), SUMS_4(d, 96)
+#define SUMS_104(d) SUMS_100(d), SUMS_4(d, 100)
+#define SUMS_112(d) SUMS_104(d), SUMS_8(d, 104)
+#define SUMS_116(d) SUMS_112(d), SUMS_4(d, 112)
+#define SUMS_120(d) SUMS_116(d), SUMS_4(d, 116)
+#define SUMS_128(d) SUMS_120(d), SUMS_8(d, 120)
+#define R_64 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define R_68 R_64 ",%64,%65,%66,%67"
+#define R_72 R_68 ",%68,%69,%70,%71"
+#define R_80 R_72 ",%72,%73,%74,%75,%76,%77,%78,%79"
+#define R_84 R_80 ",%80,%81,%82,%83"
+#define R_88 R_84 ",%84,%85,%86,%87"
+#define R_96 R_88 ",%88,%89,%90,%91,%92,%93,%94,%95"
+#define R_100 R_96 ",%96,%97,%98,%99"
+#define R_104 R_100 ",%100,%101,%102,%103"
+#define R_112 R_104 ",%104,%105,%106,%107,%108,%109,%110,%111"
+#define R_116 R_112 ",%112,%113,%114,%115"
 #define R_120 R_116 ",%116,%117,%118,%119"
 #define R_128 R_120 ",%120,%121,%122,%123,%124,%125,%126,%127"
-#define WGMMA(columns, registers, inputs, scale)          \
-    "{ .reg .pred p; setp.ne.b32 p, " scale ", 0;\n"      \
-    "wgmma.mma_async.sync.aligned.m64n" TEXT(columns) "k16.f32." TYPE "." TYPE " {" registers "}, " inputs ", p, 1, 1" MAJOR ";\n}"
-__device__ __forceinline__ void wgmma(float (&d)[BLOCK_N / 2], unsigned long long a, unsigned long long b, int scale) {
-    asm volatile(WGMMA(256, R_128, "%128, %129", "%130") : SUMS_116(d), SUMS_4(d, 116), SUMS_8(d, 120) : "l"(a), "l"(b), "r"(scale));
-}
-__device__ __forceinline__ void wgmma_narrow(float (&d)[BLOCK_N / 2], unsigned long long a, unsigned long long b, int scale) {
-#if NARROW == 232
-    asm volatile(WGMMA(232, R_116, "%116, %117", "%118") : SUMS_116(d) : "l"(a), "l"(b), "r"(scale));
-#else
-    asm volatile(WGMMA(240, R_120, "%120, %121", "%122") : SUMS_116(d), SUMS_4(d, 116) : "l"(a), "l"(b), "r"(scale));
-#endif
+#define WGMMA(columns, sums, a, b, scale)                                                                         \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, " scale ", 0;\n"                                                   \
+                 "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." TYPE "." TYPE " {" R_##sums "}, " a ", " b ", p, 1, 1" MAJOR ";\n}" \
+                 : SUMS_##sums(d) : "l"(left), "l"(right), "r"(more))
+template <int COLUMNS>
+__device__ __forceinline__ void wgmma(float (&d)[SUMS], unsigned long long left, unsigned long long right, int more) {
+    if constexpr (COLUMNS == 256) WGMMA(256, 128, "%128", "%129", "%130");
+    else if constexpr (COLUMNS == 240) WGMMA(240, 120, "%120", "%121", "%122");
+    else if constexpr (COLUMNS == 232) WGMMA(232, 116, "%116", "%117", "%118");
+    else if constexpr (COLUMNS == 224) WGMMA(224, 112, "%112", "%113", "%114");
+    else if constexpr (COLUMNS == 208) WGMMA(208, 104, "%104", "%105", "%106");
+    else if constexpr (COLUMNS == 200) WGMMA(200, 100, "%100", "%101", "%102");
+    else if constexpr (COLUMNS == 192) WGMMA(192, 96, "%96", "%97", "%98");
+    else if constexpr (COLUMNS == 176) WGMMA(176, 88, "%88", "%89", "%90");
+    else if constexpr (COLUMNS == 168) WGMMA(168, 84, "%84", "%85", "%86");
+    else if constexpr (COLUMNS == 160) WGMMA(160, 80, "%80", "%81", "%82");
+    else if constexpr (COLUMNS == 144) WGMMA(144, 72, "%72", "%73", "%74");
+    else if constexpr (COLUMNS == 136) WGMMA(136, 68, "%68", "%69", "%70");
 }
 
 // A wgmma descriptor of a 128-byte swizzled tile. Eight lines (1024 bytes) are one atom.
@@ -279,7 +311,7 @@ __device__ __forceinline__ Tile first_tile(const Params& p) {
 }
 
 // One part of a strip in the words of c, without and with beta times c. Where c is f32 a word is one sum, else two neighbours in a row of the product.
-__device__ __forceinline__ void finish(const float (&sums)[BLOCK_N / 2], int part, unsigned int (&words)[WORDS], float alpha) {
+__device__ __forceinline__ void finish(const float (&sums)[SUMS], int part, unsigned int (&words)[WORDS], float alpha) {
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
 #if OUTPUT_F32
@@ -293,7 +325,7 @@ __device__ __forceinline__ void finish(const float (&sums)[BLOCK_N / 2], int par
 __device__ __forceinline__ size_t place_of(unsigned int y, unsigned int x, const Params& p) { return SWAPPED ? (size_t)x * p.c_ld + y : (size_t)y * p.c_ld + x; }
 __device__ __forceinline__ size_t down_of(const Params& p) { return SWAPPED ? 1 : p.c_ld; }
 __device__ __forceinline__ size_t right_of(const Params& p) { return SWAPPED ? p.c_ld : 1; }
-__device__ __forceinline__ void finish_onto(const float (&sums)[BLOCK_N / 2], int part, unsigned int (&words)[WORDS], const Output* c, const Params& p, unsigned int row, unsigned int column, unsigned int end, unsigned int lane) {
+__device__ __forceinline__ void finish_onto(const float (&sums)[SUMS], int part, unsigned int (&words)[WORDS], const Output* c, const Params& p, unsigned int row, unsigned int column, unsigned int end, unsigned int lane) {
     asm volatile("" : "+r"(lane));  // all is computed here: registers are full
     const unsigned int y = row + lane / 4, x = column + lane % 4 * 2;
     const Output* old = c + place_of(y, x, p);
@@ -328,13 +360,13 @@ __device__ __forceinline__ void place(unsigned int target, const unsigned int (&
             asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(target + line * LINE_BYTES + chunk * 16 + lane % 2 * 8), "r"(words[i]), "r"(words[i + 1]) : "memory");
         }
 #elif SWAPPED
+    const unsigned int line = lane / 16 * 8 + lane % 8;
+    const unsigned int chunk = (2 * warp + lane / 8 % 2) ^ (lane % 8);
+    const unsigned int at = target + line * LINE_BYTES + chunk * 16;
 #pragma unroll
-    for (int j = 0; j < STORE_COLUMNS / 16; j++) {
-        const unsigned int line = j * 16 + lane / 16 * 8 + lane % 8;
-        const unsigned int chunk = (2 * warp + lane / 8 % 2) ^ (lane % 8);
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(target + line * LINE_BYTES + chunk * 16),
+    for (int j = 0; j < STORE_COLUMNS / 16; j++)
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at + j * 16 * LINE_BYTES),
                      "r"(words[j * 4]), "r"(words[j * 4 + 1]), "r"(words[j * 4 + 2]), "r"(words[j * 4 + 3]) : "memory");
-    }
 #else
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 16; j++) {
@@ -383,7 +415,7 @@ __device__ __forceinline__ void store_cut(Output* c, unsigned int buffer, const 
 // Asks for the operand tiles of one step. A narrow tile gets the columns beside it too: copies have one size.
 __device__ __forceinline__ void load_stage(unsigned int base, unsigned int full, unsigned int stage, const Tile& tile, unsigned int k, const TensorMap& left_map, const TensorMap& right_map) {
     const unsigned int left = base + stage * STAGE_BYTES, right = left + A_BYTES, barrier = full + stage * 8;
-    barrier_expect(barrier, STAGE_BYTES);
+    barrier_expect(barrier, COPIED_BYTES);
     if (LEFT_ALONG_K) {
         load(left, left_map, barrier, k, tile.row, tile.batch);
     } else {
@@ -394,7 +426,7 @@ __device__ __forceinline__ void load_stage(unsigned int base, unsigned int full,
         load(right, right_map, barrier, k, tile.column, tile.batch);
     } else {
 #pragma unroll
-        for (unsigned int box = 0; box < BLOCK_N / BOX; box++) load(right + box * BOX_BYTES, right_map, barrier, tile.column + box * BOX, k, tile.batch);
+        for (unsigned int box = 0; box < BOXES_N; box++) load(right + box * BOX_BYTES, right_map, barrier, tile.column + box * BOX, k, tile.batch);
     }
 }
 
@@ -452,14 +484,14 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
         const unsigned int store = stores + (SWAPPED ? consumer * STORE_BUFFERS * WARPS + warp : (consumer * WARPS + warp) * STORE_BUFFERS) * STORE_BYTES;
         const unsigned int next_store = (SWAPPED ? WARPS : 1) * STORE_BYTES;
         unsigned int stage = 0, parity = 0;
-        float sums[BLOCK_N / 2];  // columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
+        float sums[SUMS];  // columns 8 j + 2 (lane % 4) + {0, 1} of rows lane / 4 and lane / 4 + 8
 #if HOLD
         unsigned int held[PARTS][WORDS];  // the previous tile, in c's type
-        bool pending = false;             // it has not left yet
+        unsigned int leaving = 1 << PARTS;  // the bit of its part that leaves next: none
 #endif
         Tile last = {};  // the tile that was finished last
 #pragma unroll
-        for (int i = 0; i < BLOCK_N / 2; i++) sums[i] = 0;
+        for (int i = 0; i < SUMS; i++) sums[i] = 0;
 
         const unsigned int left_first = descriptor_low(base + consumer * STRIP_M * LINE_BYTES);  // a strip is 64 lines either way
         const unsigned int right_first = descriptor_low(base + A_BYTES);
@@ -474,12 +506,12 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             if (narrow) {
                 asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma_narrow(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
+                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma<NARROW>(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
             } else {
                 asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
+                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma<BLOCK_N>(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
             }
         };
@@ -499,28 +531,31 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             if (SWAPPED) asm volatile("bar.sync %0, %1;" ::"r"(2 + consumer), "n"(WARPGROUP) : "memory");
             else __syncwarp();
         };
-        auto await_buffers = [&]() {
-            if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-            sync_writers();  // the stores that last used the buffers have read them
+        auto await_buffers = [&](bool all) {  // or all but the last one
+            if (lane == 0 && all) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+            if (lane == 0 && !all) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(STORE_BUFFERS - 1) : "memory");
+            sync_writers();  // the stores that last used them have read them
         };
-        auto fill = [&](const unsigned int (&words)[WORDS], unsigned int buffer) { place(SWAPPED ? buffer - warp * STORE_BYTES : buffer, words, warp, lane); };
-        // Stores parts from buffers that follow each other.
-        auto send = [&](int from, int to, unsigned int buffer, unsigned int distance) {
+        auto fill = [&](const unsigned int (&words)[WORDS], unsigned int buffer, unsigned int id) {
+            const unsigned int warp = id / WARP % WARPS;
+            place(SWAPPED ? buffer - warp * STORE_BYTES : buffer, words, warp, id % WARP);
+        };
+        auto send = [&](int part, unsigned int buffer) {
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-            sync_writers();  // the lines of every buffer have been written
-#pragma unroll
-            for (int part = from; part < to; part++, buffer += distance) {
-                const unsigned int y = SWAPPED ? column_of(part) + warp * WARP_ROWS : row_of();
-                const unsigned int x = SWAPPED ? last.row + consumer * STRIP_M : column_of(part);
-                const unsigned int lines = SWAPPED && part == CUT ? min(max((int)(CUT_COLUMNS - warp * WARP_ROWS), 0), WARP_ROWS) : WARP_ROWS;  // of a narrow tile
-                const bool whole = part < CUT || last.width == BLOCK_N || SWAPPED && part == CUT && lines == WARP_ROWS;
-                if (whole) {
-                    if (lane == 0)
-                        asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
-                                     ::"l"(&c_map), "r"(buffer), "r"(x), "r"(y), "r"(last.batch) : "memory");
-                } else if (part == CUT && lines > 0) {
-                    store_cut(c + p.c_offset + last.batch * p.c_stride, buffer, p, y, x, SWAPPED ? CUT_COLUMNS % WARP_ROWS : WARP_ROWS, SWAPPED ? LINE_BYTES / 16 : CUT_COLUMNS / CHUNK, lane);
-                }
+            sync_writers();  // the lines of the buffer have been written
+            const unsigned int y = SWAPPED ? column_of(part) + warp * WARP_ROWS : row_of();
+            const unsigned int x = SWAPPED ? last.row + consumer * STRIP_M : column_of(part);
+            // Columns that the tile still has, from the part's first on; a warp's lines are columns where the product is turned.
+            const int columns = last.width - part * STORE_COLUMNS - (SWAPPED ? warp * WARP_ROWS : 0);
+            if (part < NARROW / STORE_COLUMNS || columns >= (SWAPPED ? WARP_ROWS : STORE_COLUMNS)) {
+                if (lane == 0)
+                    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
+                                 ::"l"(&c_map), "r"(buffer), "r"(x), "r"(y), "r"(last.batch) : "memory");
+            } else if (columns > 0) {
+                Output* to = c + p.c_offset + last.batch * p.c_stride;
+                if (SWAPPED) store_cut(to, buffer, p, y, x, WARP_ROWS / 2, LINE_BYTES / 16, lane);
+                else if (last.width == BLOCK_N) store_cut(to, buffer, p, y, x, WARP_ROWS, CUT_OF_WIDE / CHUNK, lane);
+                else store_cut(to, buffer, p, y, x, WARP_ROWS, CUT_OF_NARROW / CHUNK, lane);
             }
             if (lane == 0) asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         };
@@ -532,22 +567,21 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             unsigned int step = 0;
             const bool narrow = index >= wide;
             const bool more = index + gridDim.x < tiles;
-#if HOLD
-            if (pending) {  // the previous tile leaves behind the first products of this one
-#pragma unroll
-                for (int turn = 0; turn < TURNS; turn++) {
-                    start(step, narrow);
-                    await_buffers();
-#pragma unroll
-                    for (int i = 0; i < STORE_BUFFERS; i++) fill(held[turn * STORE_BUFFERS + i], store + i * next_store);
-                    send(turn * STORE_BUFFERS, (turn + 1) * STORE_BUFFERS, store, next_store);
-                    follow(step, step + 1 < steps || more);
-                    step++;
-                }
-            }
-#endif
             for (; step < steps; step++) {
                 start(step, narrow);
+#if HOLD
+                const unsigned int spacing = steps > MOST_SPACING * PARTS ? MOST_SPACING : LEAST_SPACING;
+                if (leaving < 1u << PARTS && step % spacing == consumer * (spacing / CONSUMERS)) {  // a part of the previous tile leaves behind these products
+                    await_buffers(true);
+#pragma unroll
+                    for (int part = 0; part < PARTS; part++)
+                        if (leaving >> part & 1) {  // a number of the part in its place would move all parts to memory
+                            fill(held[part], store, thread);
+                            send(part, store);
+                        }
+                    leaving *= 2;
+                }
+#endif
                 if (step + 1 == steps) {
                     last = tile_at(index, p);
                     asm volatile("" : "+r"(last.row), "+r"(last.column), "+r"(last.width), "+r"(last.batch));  // here, while products run
@@ -556,9 +590,9 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             }
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
             if (thread == 0 && steps > 0) barrier_arrive(empty + (stage == 0 ? STAGES - 1 : stage - 1) * 8);
-            const bool edge = (SWAPPED ? last.row + BLOCK_M : last.column + BLOCK_N) > p.n && p.n % CHUNK != 0;  // a bulk store would fill the last 16 bytes of a row of c
+            auto edge = [&]() { return (SWAPPED ? last.row + BLOCK_M : last.column + BLOCK_N) > p.n && p.n % CHUNK != 0; };  // a bulk store would fill the last 16 bytes of a row of c
 #if HOLD
-            if (__builtin_expect(p.beta == 0 && !edge && (!more || steps > TURNS), 1)) {
+            if (__builtin_expect(p.beta == 0 && !edge() && (!more || steps > LEAST_SPACING * PARTS), 1)) {
                 if (__builtin_expect(p.alpha == 1, 1)) {
 #pragma unroll
                     for (int part = 0; part < PARTS; part++) finish(sums, part, held[part], 1);
@@ -566,40 +600,41 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
 #pragma unroll
                     for (int part = 0; part < PARTS; part++) finish(sums, part, held[part], p.alpha);
                 }
-                pending = more;
+                leaving = more ? 1 : 1 << PARTS;
                 if (!more) {  // the last tile leaves at once: through the buffers, then through the ring
-                    await_buffers();
+                    await_buffers(true);
                     unsigned int id;
                     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));  // once more: registers are full
-                    const unsigned int ring = base + (SWAPPED ? consumer * PARTS * WARPS + warp : (id / WARP - WARPS) * PARTS) * STORE_BYTES;
+                    const unsigned int ring = base + (SWAPPED ? (id / WARPGROUP - 1) * PARTS * WARPS + id / WARP % WARPS : (id / WARP - WARPS) * PARTS) * STORE_BYTES;
 #pragma unroll
                     for (int part = 0; part < PARTS; part++) {
                         if (part == STORE_BUFFERS) asm volatile("bar.sync 1, %0;" ::"n"(CONSUMERS * WARPGROUP) : "memory");  // all products are done: the ring is free
-                        const unsigned int buffer = (part < STORE_BUFFERS ? store : ring) + part * next_store;
-                        fill(held[part], buffer);
-                        send(part, part + 1, buffer, 0);
+                        const unsigned int from = (part < STORE_BUFFERS ? store : ring) + part * next_store;
+                        fill(held[part], from, id);
+                        send(part, from);
                     }
                 }
                 continue;
             }
-            pending = false;
+            leaving = 1 << PARTS;
 #endif
             // The other ways: f32, beta, a ragged edge, too few steps.
             const unsigned int end = min(columns_of(p), last.column + last.width);
             Output* to = c + p.c_offset + last.batch * p.c_stride;
 #pragma unroll
-            for (int turn = 0; turn < TURNS; turn++) {
-                await_buffers();
-#pragma unroll
-                for (int i = 0; i < STORE_BUFFERS; i++) {
-                    const int part = turn * STORE_BUFFERS + i;
-                    unsigned int words[WORDS];
-                    if (p.beta == 0) finish(sums, part, words, p.alpha);
-                    else finish_onto(sums, part, words, to, p, row_of(), column_of(part), end, lane);
-                    if (edge) scatter(to, words, p, row_of(), column_of(part), end, lane);
-                    else fill(words, store + i * next_store);
+            for (int part = 0; part < PARTS; part++) {
+                unsigned int words[WORDS];
+                if (p.beta == 0) finish(sums, part, words, p.alpha);
+                else finish_onto(sums, part, words, to, p, row_of(), column_of(part), end, lane);
+                asm volatile("" : "+r"(last.row), "+r"(last.column));  // the edge is looked at again: registers are full
+                if (edge()) {
+                    scatter(to, words, p, row_of(), column_of(part), end, lane);
+                } else {
+                    const unsigned int buffer = store + part % STORE_BUFFERS * next_store;
+                    await_buffers(part == 0);
+                    fill(words, buffer, thread);
+                    send(part, buffer);
                 }
-                if (!edge) send(turn * STORE_BUFFERS, (turn + 1) * STORE_BUFFERS, store, next_store);
             }
         }
         if (lane == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");

@@ -31,6 +31,9 @@
 #ifndef SPLIT
 #define SPLIT 2  // blocks that share the k of one tile
 #endif
+#ifndef BLOCKS_PER_SM
+#define BLOCKS_PER_SM 1  // on a multiprocessor at a time
+#endif
 #ifndef PRODUCER_REGISTERS
 #define PRODUCER_REGISTERS 24
 #endif
@@ -40,6 +43,9 @@
 
 #define STRIP_M 64  // rows of one wgmma
 #define BLOCK_M (CONSUMERS * STRIPS * STRIP_M)
+#ifndef A_ROWS
+#define A_ROWS BLOCK_M  // of a that are copied: no more than that where c has few (TRANSPOSE_A 0)
+#endif
 #define BLOCK_K 64  // 128 bytes: the width of the swizzle
 #define MMA_K 16
 #define BOX 64  // contiguous elements of one swizzled box
@@ -225,7 +231,7 @@ __device__ __forceinline__ void load_stage(unsigned int base, unsigned int full,
     const unsigned long long b_policy = p.m > p.n ? EVICT_NORMAL : EVICT_FIRST;
     const unsigned int a_tile = base + stage * STAGE_BYTES;
     const unsigned int b_tile = a_tile + A_BYTES;
-    barrier_expect(full + stage * 8, STAGE_BYTES);
+    barrier_expect(full + stage * 8, STAGE_BYTES - (BLOCK_M - A_ROWS) * LINE_BYTES);
     if (TRANSPOSE_A) {
 #pragma unroll
         for (unsigned int box = 0; box < BLOCK_M / BOX; box++)
@@ -242,7 +248,7 @@ __device__ __forceinline__ void load_stage(unsigned int base, unsigned int full,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(SPLIT, 1, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) __cluster_dims__(SPLIT, 1, 1)
 matmul_split_k(const T* __restrict__ a, const T* __restrict__ b, Output* __restrict__ c, const Params p,
                const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map) {
     extern __shared__ unsigned char shared[];  // [STAGES][A | B], full[STAGES], empty[STAGES]; at last partial sums [SPLIT - 1][STRIPS][PART / VECTOR][CONSUMERS * WARPGROUP][VECTOR], finished rows [CONSUMERS][4][WARP_ROWS][ROW_BYTES]

@@ -6,6 +6,7 @@ mod error_bound;
 mod estimate;
 mod ladder_cooperative;
 mod ladder_f32;
+mod ladder_split;
 mod ladder_tensor;
 mod reference;
 mod selection;
@@ -50,7 +51,7 @@ pub(crate) struct Params {
 
 /// f32 by multiply-adds, then everything on matrix units.
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
-    let parts = [ladder_f32::rungs(), ladder_tensor::rungs(), ladder_cooperative::rungs()];
+    let parts = [ladder_f32::rungs(), ladder_tensor::rungs(), ladder_split::rungs(), ladder_cooperative::rungs()];
     parts.into_iter().flatten().collect()
 });
 
@@ -192,6 +193,8 @@ impl Op for Matmul {
             "DEEP" => return (problem.dim(2) >= ladder_cooperative::LEAST_DEEP).into(),
             "ALONG_A" => return (!problem.layout(0).transposed).into(),
             "ALONG_B" => return problem.layout(1).transposed.into(),
+            "FEW_ROWS" => return (m <= ladder_tensor::FEW.1.into()).into(),
+            "SOME_ROWS" => return (m <= ladder_tensor::SOME.1.into()).into(),
             "SLIM" => return (m.min(n) <= ladder_f32::MOST_THIN).into(),
             "THICK_K" => return along_k(&inputs, thick).into(),
             "THIN_K" => return along_k(&inputs, 1 - thick).into(),

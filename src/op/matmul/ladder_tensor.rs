@@ -1,9 +1,9 @@
-//! The ladder of products on matrix units in CUDA: f16 and bf16, TF32, and f32 results from shorter parts.
+//! The ladder of products on matrix units in CUDA: f16 and bf16, and TF32. f32 results from shorter parts are in
+//! [`ladder_split`](super::ladder_split).
 //!
 //! No rung has a WGSL twin under its name: what WGSL can say of matrix units is in rungs of its own.
 
 use super::ladder_f32::transposes;
-use crate::element::Element;
 use crate::problem::Precision;
 use crate::rung::{
     Accepts, Arch, CudaNeeds, Grid, Matrices, Need, Operand, Pass, PassKernel, Rung, Source, Stored, Switch,
@@ -11,18 +11,18 @@ use crate::rung::{
 };
 use std::borrow::Cow;
 
-const NO_WGSL: &str = "WGSL reaches matrix units only through its cooperative matrices";
+pub(super) const NO_WGSL: &str = "WGSL reaches matrix units only through its cooperative matrices";
 
-/// The rungs, from the first to the top, for 16-bit elements, for TF32, and for split f32.
+/// The rungs, from the first to the top, for 16-bit elements and for TF32.
 pub(super) fn rungs() -> Vec<Rung> {
     let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
     rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
-    rungs.extend([even_shares(), even_shares_swapped()]);
+    rungs.extend([even_shares(), even_shares_swapped(), narrower_shares("224", 224)]);
+    rungs.push(narrower_shares("192", 192));
     rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 5)]);
+    rungs.extend([small_split_k("64x64"), few_rows("32x64", SOME), few_rows("16x64", FEW)]);
     rungs.extend([copied_ldmatrix(), copied_persistent()]);
     rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
-    rungs.extend([split_products("f16", Precision::SplitF16), split_products("bf16", Precision::SplitBf16)]);
-    rungs.push(split_tf32());
     rungs
 }
 
@@ -54,21 +54,21 @@ fn filled_inputs() -> Vec<Need> {
 }
 
 /// Elements along a line of a swizzled box: 128 bytes of them.
-const LINE_16: u32 = 64;
-const LINE_32: u32 = 32;
+pub(super) const LINE_16: u32 = 64;
+pub(super) const LINE_32: u32 = 32;
 const SWIZZLE: u32 = 128;
-const LINE_BYTES: u32 = 128;
+pub(super) const LINE_BYTES: u32 = 128;
 /// What the kernels align their first stage to.
-const ALIGNMENT: u32 = 1024;
+pub(super) const ALIGNMENT: u32 = 1024;
 /// Two barriers of a stage.
-const BARRIER_BYTES: u32 = 16;
+pub(super) const BARRIER_BYTES: u32 = 16;
 
 /// Bytes of a ring of stages of a line's width along k.
 const fn ring(stages: u32, block_m: u32, block_n: u32) -> u32 {
     ALIGNMENT + stages * ((block_m + block_n) * LINE_BYTES + BARRIER_BYTES)
 }
 
-const fn map(operand: Operand, block: [u32; 2], when: Option<(&'static str, u32)>) -> TensorMapRow {
+pub(super) const fn map(operand: Operand, block: [u32; 2], when: Option<(&'static str, u32)>) -> TensorMapRow {
     TensorMapRow { operand, block, swizzle: SWIZZLE, when, tf32: false }
 }
 
@@ -87,7 +87,7 @@ const INPUTS: [Operand; 2] = [Operand::Input(0), Operand::Input(1)];
 /// Copies of both operands.
 const COPIES: [Operand; 2] = [Operand::WorkspaceIn(0), Operand::WorkspaceIn(1)];
 
-fn cuda_needs(arch: Arch, dynamic_shared: u32, tensor_maps: Vec<TensorMapRow>) -> CudaNeeds {
+pub(super) fn cuda_needs(arch: Arch, dynamic_shared: u32, tensor_maps: Vec<TensorMapRow>) -> CudaNeeds {
     CudaNeeds { arch, dynamic_shared, tensor_maps: tensor_maps.into() }
 }
 
@@ -154,7 +154,7 @@ fn warp_specialised() -> Rung {
 }
 
 /// Blocks of `persistent` that share a tile of b.
-const PAIR: u32 = 2;
+pub(super) const PAIR: u32 = 2;
 const PERSISTENT: Grid = Grid::PersistentClusters { cluster: PAIR, x: 256, y: 128 * PAIR };
 
 fn persistent() -> Rung {
@@ -210,18 +210,37 @@ const fn shares(x: u32, y: u32) -> Grid {
     Grid::Persistent { per_sm: 1, x, y }
 }
 
-fn even_shares() -> Rung {
-    let mut maps = input_maps(INPUTS, 128, 256);
+/// Tiles of `block_n` columns and some narrower ones.
+fn shared_out(variant: &'static str, block_n: u32) -> Rung {
+    let mut maps = input_maps(INPUTS, 128, block_n);
     maps.extend(output_maps());
-    let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], shares(256, 128), {
+    let shared = ring(4, 128, block_n.next_multiple_of(LINE_16)) + STORES;
+    let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
+        variant: variant.into(),
         idea: "Tiles of two widths, so that every multiprocessor has the same to do.".into(),
         chinese: "分块有两种宽度，使每个多处理器的工作量相同。".into(),
         because: "The last round of equal tiles leaves multiprocessors idle, at 4096 four of 132 in every round; a column of tiles more, some a little narrower, gives them their share.".into(),
         accepts: Accepts::ALL,
+        constants: vec![("BLOCK_N", block_n)].into(),
         switches: types_and_layouts().into(),
-        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256) + STORES, maps),
+        cuda_needs: cuda_needs(Arch::Sm90a, shared, maps),
     }));
     rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).collect();
+    rung.passes = vec![Pass::new([384, 1, 1], shares(block_n, 128))].into();
+    rung
+}
+
+fn even_shares() -> Rung {
+    shared_out("", 256)
+}
+
+/// For C of so few tiles that the widths of the others cannot be even; outputs of the inputs' type.
+fn narrower_shares(variant: &'static str, block_n: u32) -> Rung {
+    const TYPE: &str = "this rung stores c in the type of a and b";
+    let mut rung = shared_out(variant, block_n);
+    rung.constants.to_mut().push(("OUTPUT_F32", 0));
+    rung.switches.to_mut().retain(|switch| switch.name != "OUTPUT_F32");
+    rung.needs.to_mut().push(need("OUTPUT_F32", 0, TYPE));
     rung
 }
 
@@ -271,8 +290,38 @@ fn split_k(variant: &'static str, consumers: u32, block_n: u32, stages: u32) -> 
     rung
 }
 
+/// For a of at most 64 rows: two blocks on a multiprocessor keep more of b on its way.
+fn small_split_k(variant: &'static str) -> Rung {
+    let mut rung = split_k(variant, 1, 64, 6);
+    for constant in rung.constants.to_mut().iter_mut().filter(|constant| constant.0 == "CONSUMER_REGISTERS") {
+        constant.1 = 232;
+    }
+    rung.constants.to_mut().push(("BLOCKS_PER_SM", 2));
+    rung
+}
+
+/// A fact about problems and the most rows of a that it allows.
+type Rows = (&'static str, u32);
+/// What `split_k@16x64` and `split_k@32x64` take.
+pub(super) const FEW: Rows = ("FEW_ROWS", 16);
+pub(super) const SOME: Rows = ("SOME_ROWS", 32);
+
+/// For a of fewer rows, as they lie: copies bring no more than those, since rows outside a take them as long as others.
+fn few_rows(variant: &'static str, (fact, rows): Rows) -> Rung {
+    const TOO_MANY: &str = "this rung takes no more rows of a than its name says";
+    const AS_IT_LIES: &str = "this rung takes a that runs along k";
+    let mut rung = small_split_k(variant);
+    rung.constants.to_mut().extend([("A_ROWS", rows), ("TRANSPOSE_A", 0)]);
+    rung.switches.to_mut().retain(|switch| switch.name != "TRANSPOSE_A");
+    rung.needs.to_mut().extend([need(fact, 1, TOO_MANY), need("TRANSPOSE_A", 0, AS_IT_LIES)]);
+    let maps = rung.cuda_needs.tensor_maps.to_mut();
+    maps.retain(|map| map.when != Some(("TRANSPOSE_A", 1)));
+    maps[0] = map(INPUTS[0], [LINE_16, rows], None);
+    rung
+}
+
 /// Blocks of a pass over an operand: each takes several turns.
-const OPERAND_BLOCKS: Grid = Grid::Fixed { blocks: 1056 };
+pub(super) const OPERAND_BLOCKS: Grid = Grid::Fixed { blocks: 1056 };
 
 /// The pass that copies an operand to the workspace of its number.
 fn copy(operand: usize, turn: Switch) -> Pass {
@@ -409,129 +458,4 @@ fn register_operand() -> Rung {
 fn copied_register_operand() -> Rung {
     let turn = Switch::new("TURN", &[0, 1][..]).asking("MIXED_LAYOUT");
     copied(register_operand(), turn, Stored::As(0), register_maps(COPIES))
-}
-
-/// Words of the pass that finds the scale, one for each of its blocks.
-const SCALE_BLOCKS: u32 = 264;
-
-/// Workspaces of a split product: for a and for b the scale's words, its inverse, and the parts.
-const WORDS: [usize; 2] = [0, 1];
-const INVERSE: [usize; 2] = [2, 3];
-const PARTS: [usize; 2] = [4, 5];
-
-/// A pass over one operand before the products.
-fn split_pass(
-    name: &'static str,
-    text: &'static str,
-    operand: usize,
-    bf16: Option<u32>,
-    bindings: Vec<Operand>,
-) -> Pass {
-    let constants = [("OPERAND", operand as u32)].into_iter().chain(bf16.map(|bf16| ("BF16", bf16)));
-    let blocks = if bf16.is_some() { OPERAND_BLOCKS } else { Grid::Fixed { blocks: SCALE_BLOCKS } };
-    // One of them is not the operand's and makes no difference.
-    let stored = [["TRANSPOSE_A"], ["TRANSPOSE_B"]][operand].map(|name| Switch::new(name, &[0, 1][..]));
-    Pass {
-        suffix: format!("{name}_{}", ["a", "b"][operand]).into(),
-        bindings: Some(bindings.into()),
-        dynamic_shared: Some(0),
-        kernel: Some(PassKernel {
-            name: name.into(),
-            cuda: Source::Text(Cow::Borrowed(text)),
-            arch: Arch::Compute80,
-            wgsl: Source::Absent { because: NO_WGSL.into() },
-            trusted: true,
-            constants: constants.collect(),
-            switches: stored.to_vec().into(),
-        }),
-        ..Pass::new([256, 1, 1], blocks)
-    }
-}
-
-fn scale(operand: usize) -> Pass {
-    let bindings = vec![Operand::Input(operand), Operand::WorkspaceOut(WORDS[operand])];
-    split_pass("split_scale", rung!(@cuda "matmul", "split_scale"), operand, None, bindings)
-}
-
-fn split(operand: usize, bf16: u32) -> Pass {
-    let bindings = vec![
-        Operand::Input(operand),
-        Operand::WorkspaceOut(PARTS[operand]),
-        Operand::WorkspaceIn(WORDS[operand]),
-        Operand::WorkspaceOut(INVERSE[operand]),
-    ];
-    split_pass("split_operand", rung!(@cuda "matmul", "split_operand"), operand, Some(bf16), bindings)
-}
-
-fn split_products(variant: &'static str, precision: Precision) -> Rung {
-    const BLOCK_N: u32 = 128;
-    const STAGES: u32 = 2;
-    let (bf16, parts, element) =
-        if precision == Precision::SplitBf16 { (1, 3, Element::Bf16) } else { (0, 2, Element::F16) };
-    let mut passes = Vec::new();
-    if precision == Precision::SplitF16 {
-        passes.extend([scale(0), scale(1)]);
-    }
-    passes.extend([split(0, bf16), split(1, bf16)]);
-    let products = Grid::PersistentClusters { cluster: PAIR, x: BLOCK_N, y: 128 * PAIR };
-    let read = INVERSE.into_iter().chain(PARTS).map(Operand::WorkspaceIn);
-    let bindings: Vec<Operand> = read.chain([Operand::Output(0)]).collect();
-    passes.push(Pass { bindings: Some(bindings.into()), ..Pass::new([384, 1, 1], products) });
-    let form = |input| Workspace::Matrices(Matrices { input, element: Some(element), parts, stored: Stored::AsInput });
-    let words = Workspace::Bytes(SCALE_BLOCKS * 4);
-    let inverse = Workspace::Bytes(4);
-    let mut rung = rung!("matmul", "split_products", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
-        variant: variant.into(),
-        idea: "f32 elements are sums of shorter parts, whose products that matter are all computed, the smallest first.".into(),
-        chinese: "f32 元素是较短部分之和，计算所有要紧的乘积，最小的在先。".into(),
-        because: "Three or six products at the rate of 16 bits take less time than one of f32, and sums that keep what rounding takes are as exact.".into(),
-        accepts: Accepts::ALL,
-        constants: vec![("BF16", bf16)].into(),
-        switches: transposes().into(),
-    });
-    rung.precisions = vec![precision].into();
-    rung.wgsl = Source::Absent { because: NO_WGSL.into() };
-    rung.wgsl_element_sizes = (&[]).into();
-    rung.passes = passes.into();
-    rung.workspace = vec![words, words, inverse, inverse, form(0), form(1)].into();
-    let maps = PARTS.map(|index| map(Operand::WorkspaceIn(index), [LINE_16, LINE_16], None)).to_vec();
-    let shared = ALIGNMENT + STAGES * (parts * (128 + BLOCK_N) * LINE_BYTES + BARRIER_BYTES);
-    rung.cuda_needs = cuda_needs(Arch::Sm90a, shared, maps);
-    rung
-}
-
-/// The same of two TF32, which are read along k only: the pass that makes them turns the operand.
-fn split_tf32() -> Rung {
-    let pass = |operand: usize| {
-        let stored = Switch::new("TRANSPOSED", &[0, 1][..]).asking(["TRANSPOSE_A", "TRANSPOSE_B"][operand]);
-        Pass {
-            suffix: ["split_tf32_a", "split_tf32_b"][operand].into(),
-            bindings: Some(vec![Operand::Input(operand), Operand::WorkspaceOut(PARTS[operand])].into()),
-            dynamic_shared: Some(0),
-            kernel: Some(PassKernel {
-                name: "split_tf32".into(),
-                cuda: Source::Text(Cow::Borrowed(rung!(@cuda "matmul", "split_tf32"))),
-                arch: Arch::Compute80,
-                wgsl: Source::Absent { because: NO_WGSL.into() },
-                trusted: true,
-                constants: vec![("OPERAND", operand as u32)].into(),
-                switches: vec![stored].into(),
-            }),
-            ..Pass::new([32, 8, 1], OPERAND_BLOCKS)
-        }
-    };
-    let mut rung = split_products("tf32", Precision::SplitTf32);
-    let products = rung.passes.last().cloned();
-    rung.passes = [pass(0), pass(1)].into_iter().chain(products).collect();
-    rung.constants = vec![("TF32", 1), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 1)].into();
-    rung.switches = (&[]).into();
-    for (operand, index) in PARTS.into_iter().enumerate() {
-        let stored = Stored::Transposed(operand == 1);
-        rung.workspace.to_mut()[index] =
-            Workspace::Matrices(Matrices { input: operand, element: None, parts: 2, stored });
-    }
-    let maps =
-        PARTS.map(|index| TensorMapRow { tf32: true, ..map(Operand::WorkspaceIn(index), [LINE_32, LINE_16], None) });
-    rung.cuda_needs.tensor_maps = maps.to_vec().into();
-    rung
 }

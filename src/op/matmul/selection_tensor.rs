@@ -1,8 +1,10 @@
 //! Which kernel of the matrix units to take where nobody asks for one.
 //!
-//! Measured on one H200: eight square sizes and six other shapes (`docs/kernels/matmul-tensor-cores.md`). The
-//! first line that fits and whose rung takes the problem wins; the last ones take everything.
+//! What divides k is taken by rules, else the rung with the shortest estimated time; measured on one H200
+//! (`docs/kernels/matmul-tensor-cores.md`). The first candidate whose rung takes the problem wins; the last ones
+//! take everything.
 
+use super::ladder_tensor::{FEW, SOME};
 use super::{LADDER, Matmul};
 use crate::backend::Device;
 use crate::element::Element;
@@ -16,8 +18,13 @@ const FEW_TILES: u64 = 66;
 const ENOUGH_TILES: u64 = 256;
 /// Tiles of 160 x 128 of which two at a time on each leave no large rest.
 const MANY_TILES: u64 = 2048;
-/// Multiprocessors of an H200.
-const MULTIPROCESSORS: u64 = 132;
+/// Multiprocessors of a device that does not tell: an H200's.
+const MULTIPROCESSORS: u32 = 132;
+/// Rows of c up to which b is all there is to read, and the k that makes it worth dividing.
+const MOST_ROWS: u64 = 64;
+const MIDDLING_K: u64 = 1024;
+/// Rows of most tiles.
+const BLOCK_M: u64 = 128;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
 
@@ -57,6 +64,85 @@ fn tiles(problem: &Problem, rows: u64, cols: u64) -> u64 {
     problem.dim(0).div_ceil(rows) * problem.dim(1).div_ceil(cols) * problem.batch
 }
 
+/// How a rung cuts C into tiles of 128 rows.
+enum Cut {
+    /// Into tiles of so many columns.
+    Equal(u64),
+    /// Into wide ones of so many and narrow ones, as `even_shares` does.
+    Shares(u64),
+    /// The same with rows and columns changed.
+    Swapped(u64),
+}
+
+/// A rung of tiles, and microseconds of a kernel, of a tile, and of a million multiply-adds of 128 rows by one column.
+struct Tiled {
+    rung: &'static str,
+    cut: Cut,
+    kernel: f64,
+    tile: f64,
+    column: f64,
+}
+
+const fn tiled(rung: &'static str, cut: Cut, [kernel, tile, column]: [f64; 3]) -> Tiled {
+    Tiled { rung, cut, kernel, tile, column }
+}
+
+/// Fitted to 74 products of 16 bits (NN and NT, 256 to 28672); from rung to rung only the differences matter.
+const TILED: [Tiled; 6] = [
+    tiled("even_shares@swapped", Cut::Swapped(256), [1.3, 1.9, 45.9]),
+    tiled("even_shares", Cut::Shares(256), [1.3, 1.9, 46.0]),
+    tiled("even_shares@224", Cut::Shares(224), [1.5, 1.9, 46.5]),
+    tiled("even_shares@192", Cut::Shares(192), [1.5, 1.9, 48.2]),
+    tiled("async_store@128", Cut::Equal(128), [0.9, 1.0, 46.2]),
+    tiled("async_store@64", Cut::Equal(64), [3.0, 1.0, 52.7]),
+];
+
+/// A narrow tile: columns that it has less than a wide one, and how much longer it takes for one of them, since as
+/// much of b is copied as for a wide one.
+#[derive(Clone, Copy)]
+struct Narrow {
+    less: u64,
+    longer: f64,
+}
+
+/// Where k is contiguous in b, and where it is not and copies are of 64 columns.
+const ALONG_K: Narrow = Narrow { less: 24, longer: 1.02 };
+const ACROSS: Narrow = Narrow { less: 16, longer: 1.12 };
+
+impl Tiled {
+    /// Microseconds on a device of so many multiprocessors.
+    fn estimate(&self, problem: &Problem, multiprocessors: u64) -> f64 {
+        let (rows, columns) = (problem.dim(0), problem.dim(1));
+        let (of_each, tiles_of_each) = match self.cut {
+            Cut::Equal(width) => {
+                let tiles = tiles(problem, BLOCK_M, width).div_ceil(multiprocessors);
+                ((tiles * width) as f64, tiles)
+            }
+            Cut::Shares(wide) => {
+                let narrow = if problem.layout(1).transposed { ALONG_K } else { ACROSS };
+                shares([rows, columns], problem.batch, wide, narrow, multiprocessors)
+            }
+            Cut::Swapped(wide) => shares([columns, rows], problem.batch, wide, ALONG_K, multiprocessors),
+        };
+        self.kernel + self.tile * tiles_of_each as f64 + self.column * of_each * problem.dim(2) as f64 * 1e-6
+    }
+}
+
+/// Columns and tiles of the busiest of `blocks`, as `even_shares` cuts C.
+fn shares([rows, columns]: [u64; 2], batch: u64, wide: u64, kind: Narrow, blocks: u64) -> (f64, u64) {
+    let narrow = wide - kind.less;
+    let rows = (rows.div_ceil(BLOCK_M) * batch).max(1);
+    let (least, most) = (columns.div_ceil(wide), columns.div_ceil(narrow));
+    // Turns of the blocks in which there is no tile, and the rows of tiles that get one more for them.
+    let spare = (rows * least).next_multiple_of(blocks) - rows * least;
+    let (across, longer) = if least + spare / rows >= most { (most, 0) } else { (least + spare / rows, spare % rows) };
+    let wide_among = |tiles: u64| tiles - tiles.min((tiles * wide - columns) / kind.less);
+    // The wide ones come first: the first block has the most of both.
+    let wide_tiles = (rows - longer) * wide_among(across) + longer * wide_among(across + 1);
+    let (tiles, wide_tiles) = ((rows * across + longer).div_ceil(blocks), wide_tiles.div_ceil(blocks));
+    ((wide_tiles * wide) as f64 + ((tiles - wide_tiles) * narrow) as f64 * kind.longer, tiles)
+}
+
 /// Elements that tiles of this size compute, those outside C among them.
 fn computed(problem: &Problem, rows: u64, cols: u64) -> u64 {
     tiles(problem, rows, cols) * rows * cols
@@ -73,21 +159,27 @@ fn candidates(device: &Device, problem: &Problem) -> Vec<&'static str> {
         Precision::Full => {}
     }
     let mut names = Vec::new();
+    if problem.dim(0) <= MOST_ROWS && problem.dim(2) >= MIDDLING_K {
+        let at_most = |(_, rows): (&str, u32)| problem.dim(0) <= rows.into();
+        names.extend(at_most(FEW).then_some("split_k@16x64"));
+        names.extend(at_most(SOME).then_some("split_k@32x64"));
+        names.push("split_k@64x64");
+    }
     if problem.dim(2) >= LONG_K {
         let few = |rows, cols| tiles(problem, rows, cols) <= FEW_TILES;
-        names.extend(match problem.dim(0) {
-            0..=128 if few(128, 128) => Some("split_k@128x128"),
-            _ if few(192, 192) && computed(problem, 192, 192) < computed(problem, 128, 256) => Some("split_k@192x192"),
-            _ if few(128, 256) => Some("split_k@128x256"),
-            _ => None,
-        });
+        let fits_better = || computed(problem, 192, 192) < computed(problem, 128, 256);
+        if few(128, 128) {
+            names.push("split_k@128x128");
+        } else if few(192, 192) && fits_better() {
+            names.push("split_k@192x192");
+        } else if few(128, 256) {
+            names.push("split_k@128x256");
+        }
     }
-    // Smaller tiles where larger ones are too few for the machine; shared out where there are several rounds.
-    names.extend(match tiles(problem, 128, 256) {
-        0..=48 => ["async_store@64", "async_store"].as_slice(),
-        49..=MULTIPROCESSORS => &["async_store@128", "async_store"],
-        _ => &["even_shares@swapped", "even_shares"],
-    });
+    let multiprocessors = device.multiprocessors.unwrap_or(MULTIPROCESSORS).max(1).into();
+    let mut estimated = TILED.map(|tiled| (tiled.rung, tiled.estimate(problem, multiprocessors)));
+    estimated.sort_by(|a, b| a.1.total_cmp(&b.1));
+    names.extend(estimated.map(|(rung, _)| rung));
     names.extend(["persistent", "persistent@copied", "ldmatrix_pipelined", "ldmatrix_pipelined@copied"]);
     names.extend(WGSL.iter().filter(|choice| choice.fits(device, problem)).flat_map(|choice| choice.rungs));
     names
@@ -134,6 +226,26 @@ mod tests {
         assert_eq!(of([2048, 2048, 2048]), "async_store@128");
         assert_eq!(of([4096, 4096, 4096]), "even_shares@swapped");
         assert_eq!(of([8192, 8192, 8192]), "even_shares@swapped");
+    }
+
+    #[test]
+    fn what_tiles_fit_a_middling_size_is_estimated() {
+        let of = |dims: [u64; 3]| first(&Problem::new(Element::Bf16, dims));
+        assert_eq!(of([2304; 3]), "async_store@128");
+        assert_eq!(of([3072; 3]), "even_shares@192");
+        assert_eq!(of([512, 6144, 4096]), "even_shares@192");
+        assert_eq!(of([16, 4096, 4096]), "split_k@16x64");
+        assert_eq!(of([32, 4096, 4096]), "split_k@32x64");
+        assert_eq!(of([64, 14336, 4096]), "split_k@64x64");
+    }
+
+    /// 512 tiles of 256 columns for 132 blocks: four wide ones each, or three and a narrow one.
+    #[test]
+    fn shares_are_those_of_the_kernel() {
+        let (columns, tiles) = shares([4096, 4096], 1, 256, ALONG_K, 132);
+        assert!(tiles == 4 && (columns - (3.0 * 256.0 + 232.0 * 1.02)).abs() < 1e-9, "{columns} {tiles}");
+        assert_eq!(shares([1024, 1024], 1, 256, ACROSS, 132).1, 1);
+        assert_eq!(shares([0, 0], 1, 256, ACROSS, 132), (0.0, 0));
     }
 
     #[test]
