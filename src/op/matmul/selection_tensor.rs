@@ -27,6 +27,8 @@ const MIDDLING_K: u64 = 1024;
 const BLOCK_M: u64 = 128;
 /// The least k that is worth dividing.
 const LONG_K: u64 = 4096;
+/// The same where undivided tiles of 128 x 128 would do: adding sums takes 2 us.
+const LONGEST_K: u64 = 24576;
 
 /// A line of the WGSL table: rungs without a twin in CUDA.
 struct Choice {
@@ -172,7 +174,7 @@ fn candidates(device: &Device, problem: &Problem) -> Vec<&'static str> {
             names.push("split_k@128x128");
         } else if few(192, 192) && fits_better() {
             names.push("split_k@192x192");
-        } else if few(128, 256) {
+        } else if few(128, 256) && problem.dim(2) >= LONGEST_K {
             names.push("split_k@128x256");
         }
     }
