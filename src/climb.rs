@@ -20,6 +20,8 @@ pub struct Climb {
     pub op: &'static dyn Op,
     /// The problems, one after the other.
     pub problems: Vec<Problem>,
+    /// What the simulator takes in their place, where it would count for minutes; empty for the same.
+    pub simulated: Vec<Problem>,
     /// The rungs, in ladder order; empty for all.
     pub rungs: Vec<Rung>,
     /// The backends; empty for every one that opens.
@@ -78,6 +80,7 @@ impl Climb {
         Climb {
             op,
             problems: vec![problem],
+            simulated: Vec::new(),
             rungs: Vec::new(),
             backends: Vec::new(),
             select: Select::default(),
@@ -114,7 +117,7 @@ impl Climb {
         if let Some(timing) = &self.timing {
             timing.check()?;
         }
-        for problem in &self.problems {
+        for problem in self.problems.iter().chain(&self.simulated) {
             self.op.check(problem)?;
         }
         let mut ascent = Ascent { rows: Vec::new(), missing: Vec::new(), output: None, stopped: None };
@@ -131,7 +134,8 @@ impl Climb {
                     if device.is_software() && device.clock != Clock::None {
                         tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
                     }
-                    for problem in &self.problems {
+                    let counts = device.clock == Clock::None && !self.simulated.is_empty();
+                    for problem in if counts { &self.simulated } else { &self.problems } {
                         let before = ascent.rows.len();
                         let climbed = self.one(&session, problem, progress, &mut ascent).await;
                         let (peak, left) = (session.peak_since(), session.allocations());
@@ -185,7 +189,12 @@ impl Climb {
     ) -> Result<()> {
         let device = session.device().clone();
         let ladder: Vec<Rung> = if self.rungs.is_empty() { self.op.ladder().to_vec() } else { self.rungs.clone() };
-        let blank = |rung: &Rung| Row::new(self.op, rung, problem, &device);
+        let tuned = crate::gpu::tuned(&device, self.op, problem);
+        let blank = |rung: &Rung| {
+            let mut row = Row::new(self.op, rung, problem, &device);
+            row.set_choice(tuned.as_deref());
+            row
+        };
         let stage = match session.stage(self.op, problem, self.inputs()).await {
             Ok(stage) => stage,
             Err(error @ (Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. })) => {
@@ -215,12 +224,13 @@ impl Climb {
             let stage = vendor_stage.as_ref().filter(|_| of_vendor).unwrap_or(&stage);
             row.set_stage(stage);
             if of_vendor {
-                row.selected = None;
+                (row.selected, row.tuned) = (None, None);
                 row.library = Some(rung.id());
             }
             match self.verify(session, stage, rung).await {
                 Ok(Verdict::Pass(proof)) => {
                     row.cell = Cell::Verified { coverage: proof.coverage().to_string() };
+                    row.launches = Some(proof.kernels().count());
                     #[cfg(feature = "sim")]
                     row.set_profiles(&profiles(session, proof.kernels()));
                     if of_vendor {
@@ -370,7 +380,7 @@ impl Climb {
         // A slow one is no yardstick, and harms the others: while a copy engine works, say, the
         // multiprocessors idle and lower their clocks.
         const FAR: f64 = 1.05;
-        let looks = session.look(&prepared.iter().collect::<Vec<_>>()).await?;
+        let looks = session.look(&prepared.iter().collect::<Vec<_>>(), false).await?;
         let best = looks.iter().copied().fold(f64::INFINITY, f64::min);
         let mut copies = Vec::new();
         for (copy, _) in prepared.into_iter().zip(looks).filter(|(_, ns)| *ns <= FAR * best) {

@@ -4,7 +4,7 @@
 //! decide between «is wasteful» and «is at the limit all the same». Symptoms are looked for in the
 //! order in which they usually pay.
 
-use crate::sim::{AccessProfile, Class, HazardKind, Machine, Memory, Profile, Severity};
+use crate::sim::{AccessProfile, Class, HazardKind, Limiter, Machine, Memory, Occupancy, Profile, Severity};
 use crate::words::{self, Language, Said};
 use std::fmt;
 
@@ -99,7 +99,7 @@ pub struct Measured {
     pub share_of_peak: Option<(f64, f64)>,
 }
 
-/// Answers to the five questions to ask of every kernel; `None` where nothing was counted.
+/// Answers to the four questions to ask of every kernel; `None` where nothing was counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checklist {
     /// At least half of a multiprocessor's warps are resident.
@@ -110,8 +110,6 @@ pub struct Checklist {
     pub conflict_free: Option<bool>,
     /// Warps run with nearly all lanes.
     pub uniform: Option<bool>,
-    /// What limits the resident warps.
-    pub limiter: String,
 }
 
 /// Sectors beyond this share of the fewest possible are worth a word.
@@ -130,7 +128,7 @@ fn percent(share: f64) -> String {
     format!("{:.0}", share * 100.0)
 }
 
-/// The five questions, answered from a profile.
+/// The four questions, answered from a profile.
 pub fn checklist(profile: &Profile, machine: &Machine) -> Checklist {
     let totals = &profile.totals;
     Checklist {
@@ -138,7 +136,6 @@ pub fn checklist(profile: &Profile, machine: &Machine) -> Checklist {
         coalesced: totals.global().efficiency().map(|e| e * WASTE >= 1.0),
         conflict_free: totals.shared().conflict_degree().map(|d| d <= CONFLICT),
         uniform: totals.lanes_per_instruction().map(|l| l >= LANES * f64::from(machine.warp)),
-        limiter: format!("{:?}", profile.occupancy.limiter),
     }
 }
 
@@ -300,7 +297,7 @@ fn occupancy(profile: &Profile) -> Option<Finding> {
     let occupancy = &profile.occupancy;
     (occupancy.fraction < 0.5).then(|| Finding {
         symptom: words::WARPS_FIT.with([occupancy.warps.to_string()]),
-        cause: words::LIMITS_BLOCKS.with([format!("{:?}", occupancy.limiter), occupancy.blocks.to_string()]),
+        cause: limiter(occupancy),
         evidence: Some(Evidence {
             line: 0,
             code: String::new(),
@@ -308,6 +305,18 @@ fn occupancy(profile: &Profile) -> Option<Finding> {
         }),
         remedy: words::ONLY_IF_WAITING.say(),
     })
+}
+
+/// What limits the resident blocks, in a sentence.
+pub fn limiter(occupancy: &Occupancy) -> Said {
+    let phrase = match occupancy.limiter {
+        Limiter::Threads => &words::THREADS_LIMIT,
+        Limiter::Warps => &words::WARPS_LIMIT,
+        Limiter::Blocks => &words::BLOCKS_LIMIT,
+        Limiter::SharedMemory => &words::SHARED_LIMITS,
+        Limiter::Registers => &words::REGISTERS_LIMIT,
+    };
+    phrase.with([occupancy.blocks.to_string()])
 }
 
 fn parallelism(profile: &Profile, machine: &Machine) -> Option<Finding> {

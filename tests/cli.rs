@@ -73,7 +73,7 @@ fn unknown_words_name_the_nearest() {
 }
 
 #[test]
-fn numbers_that_make_no_sense_are_refused() {
+fn cli_numbers_that_make_no_sense_are_refused() {
     refused(&["run", "transpose", "--iters", "0"], "--iters = 0");
     refused(&["run", "transpose", "--budget", "-1"], "--budget");
     refused(&["run", "transpose", "--rows", "4294967296", "--cols", "4294967296"], "overflow");
@@ -83,7 +83,7 @@ fn numbers_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn files_are_refused_before_any_work() {
+fn out_files_are_refused_before_any_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(folder.path().join("text.npy"), "no matrix").expect("written");
@@ -318,6 +318,18 @@ fn tuning_says_what_changed_and_keeps_it() {
     let (_, out, _) = tune(&["--format", "json"]);
     let again: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
     assert_eq!(again["problems"][0]["before"], problem["rung"], "what was kept is taken: {out}");
+    // What a run marks is what the library takes from then on.
+    let arguments = ["run", "transpose", "--backend", "wgpu", "--size", "64", "--rung", "naive,tiled", "--verify-only"];
+    let mut marked = tool(&[&arguments[..], &["--format", "json"]].concat());
+    let (_, out, _) = outcome(marked.env("GPU_LADDER_CACHE", folder.path()));
+    let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
+    for row in document["rows"].as_array().expect("rows") {
+        let taken = row["rung"] == again["problems"][0]["rung"];
+        assert_eq!((&row["selected"], &row["tuned"]), (&taken.into(), &true.into()), "{row}");
+    }
+    let mut plain = tool(&arguments);
+    let (_, out, _) = outcome(plain.env("GPU_LADDER_CACHE", folder.path()));
+    assert!(out.contains("found by tuning") && out.contains("verified, and not timed"), "{out}");
     refused(&["tune", "transpose", "--backend", "sim", "--size", "8"], "clock");
     refused(&["tune", "transpose", "--rung", "tild"], "did you mean 'tiled'");
 }

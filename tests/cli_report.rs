@@ -101,7 +101,7 @@ fn a_page_is_one_file_that_loads_nothing_and_holds_every_rung() {
 }
 
 #[test]
-fn a_picture_is_well_formed_and_text_in_it_is_text() {
+fn out_an_apostrophe_in_a_name_breaks_no_picture() {
     let folder = tempfile::tempdir().expect("a folder");
     let odd = changed(folder.path(), "odd.json", |row| row["device"] = "it's <a> & \"b\"".into());
     for format in ["svg", "html"] {
@@ -129,7 +129,7 @@ fn a_page_speaks_chinese() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_refused_first() {
+fn out_a_file_that_cannot_be_written_is_refused_first() {
     refused(&["report", &kept(), "--output", "/no/such/folder/x.json"], "cannot be written");
     refused(&["run", "transpose", "--size", "64", "--output", "/no/such/folder/x.json"], "cannot be written");
     refused(&["report", &kept(), "--output", "x.yaml"], "unknown file ending 'yaml'");
@@ -150,7 +150,7 @@ fn a_document_that_is_none_of_ours_is_refused() {
 }
 
 #[test]
-fn numbers_have_dots_in_every_locale() {
+fn cli_numbers_have_dots_in_every_locale() {
     for locale in ["de_DE.UTF-8", "C"] {
         let mut command = Command::cargo_bin("gpu-ladder").expect("the tool");
         let output =

@@ -123,7 +123,11 @@ pub fn check(arguments: &CheckArguments) -> Result<bool> {
             arguments.file.display(),
             program.entry()
         );
-        print(&format!("{head}{}{}", annotated(&source, &profile), summary(&profile, &machine, &findings, language)));
+        print(&format!(
+            "{head}{}{}",
+            annotated(&source, &profile, language),
+            summary(&profile, &machine, &findings, language)
+        ));
     }
     Ok(!profile.has_errors())
 }

@@ -27,10 +27,10 @@ pub struct CompareArguments {
     /// Compare rows of different inputs, seeds, cache policies or clocks.
     #[arg(long)]
     across_inputs: bool,
-    /// Compare times as multiples of the best copy in the same rounds (the default for software adapters).
+    /// Compare times as multiples of the best copy in the same rounds.
     #[arg(long)]
     against_copy: bool,
-    /// Compare times as they are.
+    /// Compare medians, also of software adapters, whose fastest samples are compared otherwise.
     #[arg(long, conflicts_with = "against_copy")]
     as_measured: bool,
     /// Print every row, not only those that changed.

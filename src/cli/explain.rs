@@ -4,11 +4,11 @@ use super::selectors::problem_of_size;
 use super::terminal::print;
 use clap::Args;
 use gpu_ladder::counted::{Counted, count};
-use gpu_ladder::diagnose::{Checklist, Finding, Measured, checklist, diagnose};
+use gpu_ladder::diagnose::{Checklist, Finding, Measured, checklist, diagnose, limiter};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::rung::{Promise, Rung, Source};
 use gpu_ladder::sim::{Counters, Machine, Profile};
-use gpu_ladder::words::{self, Language};
+use gpu_ladder::words::{self, Language, Said};
 use gpu_ladder::{Error, Problem, Result};
 use std::fmt::Write;
 
@@ -107,29 +107,29 @@ fn text(op: &dyn Op, counted: &Counted, below: Option<&Counted>, findings: &[Fin
     let (rung, profile) = (&counted.rung, &counted.whole);
     let mut out = String::new();
     let dims: Vec<String> = op.dims().iter().zip(&counted.problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
-    let _ = writeln!(out, "{}/{}, {}, simulated {}", op.name(), rung.id(), dims.join(", "), profile.machine);
-    let idea = words::idea(rung, language);
-    let _ = writeln!(out, "Idea: {idea}\nWhy it pays: {}", rung.because);
+    let mut line = |said: Said| out.push_str(&format!("{}\n", said.text(language)));
+    let label = format!("{}/{}", op.name(), rung.id());
+    line(words::SIMULATED_ON.with([label, dims.join(", "), profile.machine.clone()]));
+    line(words::IDEA.with([words::idea(rung, language)]));
+    line(words::WHY_IT_PAYS.with([words::because(op.name(), rung, language)]));
     if let Promise::Nothing { because } = &rung.promise {
-        let _ = writeln!(out, "Wrong by design: {because}");
+        line(words::WRONG_BY_DESIGN.with([because.to_string()]));
     }
     out.push('\n');
     if let Source::Text(source) = rung.wgsl() {
-        out.push_str(&annotated(source, profile));
+        out.push_str(&annotated(source, profile, language));
     }
     out.push_str(&summary(profile, &counted.machine, findings, language));
     if let Some(below) = below {
-        let _ = writeln!(out, "\nAgainst {}, the rung below:", below.rung.id());
-        out.push_str(&step(&below.whole, profile));
+        let _ = writeln!(out, "\n{}", words::AGAINST.with([below.rung.id()]).text(language));
+        out.push_str(&step(&below.whole, profile, language));
     }
     out
 }
 
 /// The source with what each line did in front of it.
-pub fn annotated(source: &str, profile: &Profile) -> String {
-    let mut out = String::from(
-        "  instr  lanes  sectors  waves | source (per line: warp instructions, active lanes, sectors per request, wavefronts per request)\n",
-    );
+pub fn annotated(source: &str, profile: &Profile, language: Language) -> String {
+    let mut out = format!("  instr  lanes  sectors  waves | {}\n", words::SOURCE_HEAD.text(language));
     for (index, line) in source.lines().enumerate() {
         let counted = profile.lines.iter().find(|l| l.line as usize == index + 1).map(|l| &l.counters);
         let number = |value: Option<f64>| value.map(|v| format!("{v:.1}")).unwrap_or_default();
@@ -156,78 +156,78 @@ pub fn annotated(source: &str, profile: &Profile) -> String {
 pub fn summary(profile: &Profile, machine: &Machine, findings: &[Finding], language: Language) -> String {
     let totals = &profile.totals;
     let global = totals.global();
-    let percent = |value: Option<f64>| value.map_or("none".into(), |v| format!("{:.1} %", v * 100.0));
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "\n{} warp instructions, {:.1} lanes each; {} operations; {} barriers",
-        totals.instructions,
-        totals.lanes_per_instruction().unwrap_or(0.0),
-        totals.flops.total(),
-        totals.barriers,
-    );
-    let _ = writeln!(
-        out,
-        "global memory: {} requests, {} sectors, {} of the bytes moved are used; shared memory: {} wavefronts, {} needed",
-        global.requests,
-        global.sectors,
+    let percent =
+        |value: Option<f64>| value.map_or_else(|| words::NONE.text(language).into(), |v| format!("{:.1} %", v * 100.0));
+    let mut out = String::from("\n");
+    let mut line = |said: Said| out.push_str(&format!("{}\n", said.text(language)));
+    line(words::TOTALS.with([
+        totals.instructions.to_string(),
+        format!("{:.1}", totals.lanes_per_instruction().unwrap_or(0.0)),
+        totals.flops.total().to_string(),
+        totals.barriers.to_string(),
+    ]));
+    line(words::TRAFFIC.with([
+        global.requests.to_string(),
+        global.sectors.to_string(),
         percent(global.efficiency()),
-        totals.shared().wavefronts,
-        totals.shared().ideal_wavefronts,
-    );
-    let _ = writeln!(
-        out,
-        "resident: {} blocks, {} warps of {} on a multiprocessor, limited by {:?}",
-        profile.occupancy.blocks, profile.occupancy.warps, machine.warps_per_multiprocessor, profile.occupancy.limiter,
-    );
-    out.push_str(&questions(&checklist(profile, machine)));
+        totals.shared().wavefronts.to_string(),
+        totals.shared().ideal_wavefronts.to_string(),
+    ]));
+    let occupancy = &profile.occupancy;
+    line(words::RESIDENT.with([
+        occupancy.blocks.to_string(),
+        occupancy.warps.to_string(),
+        machine.warps_per_multiprocessor.to_string(),
+        limiter(occupancy).text(language),
+    ]));
+    line(questions(&checklist(profile, machine), language));
     for finding in findings {
         let _ = writeln!(out, "- {}", finding.text(language));
     }
     for hazard in profile.hazards.iter().filter(|h| h.severity == gpu_ladder::sim::Severity::Warning) {
-        let _ = writeln!(out, "- warning: {hazard}");
+        let _ = writeln!(out, "- {}", words::WARNING.with([hazard.to_string()]).text(language));
     }
     out
 }
 
-fn questions(list: &Checklist) -> String {
-    let answer = |value: Option<bool>| value.map_or("none used", |yes| if yes { "yes" } else { "NO" });
-    format!(
-        "occupancy at least half: {}; coalesced: {}; free of bank conflicts: {}; warps full: {}; limiter of resident warps: {}\n",
-        answer(Some(list.occupancy)),
-        answer(list.coalesced),
-        answer(list.conflict_free),
-        answer(list.uniform),
-        list.limiter,
-    )
+fn questions(list: &Checklist, language: Language) -> Said {
+    let answer = |value: Option<bool>| {
+        let word = match value {
+            None => &words::NONE_USED,
+            Some(true) => &words::YES,
+            Some(false) => &words::NO,
+        };
+        word.text(language).to_string()
+    };
+    let answers = [Some(list.occupancy), list.coalesced, list.conflict_free, list.uniform];
+    words::QUESTIONS.with(answers.map(answer))
 }
 
 /// What changed from one rung to the next, as figures.
-fn step(before: &Profile, after: &Profile) -> String {
-    let warps = [before, after].map(|profile| f64::from(profile.occupancy.warps));
-    let (before, after) = (&before.totals, &after.totals);
+fn step(before: &Profile, after: &Profile, language: Language) -> String {
     let mut out = String::new();
-    let mut line = |what: &str, a: f64, b: f64| {
-        if (a - b).abs() > 1e-9 {
-            // Counts are whole; what is an average has a digit more.
-            let digits = usize::from(a.fract() + b.fract() > 0.0);
-            let _ = writeln!(out, "  {what}: {a:.digits$} -> {b:.digits$}");
+    let mut line = |what: &words::Phrase, a: Option<f64>, b: Option<f64>| {
+        if a == b {
+            return;
         }
+        // Counts are whole; what is an average has a digit more.
+        let digits = usize::from([a, b].iter().flatten().any(|value| value.fract() > 0.0));
+        let number = |value: Option<f64>| {
+            value.map_or_else(|| words::NONE.text(language).to_string(), |value| format!("{value:.digits$}"))
+        };
+        let _ = writeln!(out, "  {}: {} -> {}", what.text(language), number(a), number(b));
     };
-    line("warp instructions", before.instructions as f64, after.instructions as f64);
-    let sectors = |c: &Counters| c.global().sectors as f64;
-    line("sectors moved", sectors(before), sectors(after));
-    let requests = |c: &Counters| c.global().requests as f64;
-    line("global requests", requests(before), requests(after));
-    let waves = |c: &Counters| c.shared().wavefronts as f64;
-    line("shared wavefronts", waves(before), waves(after));
-    let conflict = |c: &Counters| c.shared().conflict_degree().unwrap_or(0.0);
-    line("conflict degree", conflict(before), conflict(after));
-    let lanes = |c: &Counters| c.lanes_per_instruction().unwrap_or(0.0);
-    line("active lanes", lanes(before), lanes(after));
-    line("resident warps", warps[0], warps[1]);
+    let mut both = |what, of: fn(&Counters) -> Option<f64>| line(what, of(&before.totals), of(&after.totals));
+    both(&words::STEP_INSTRUCTIONS, |c| Some(c.instructions as f64));
+    both(&words::STEP_SECTORS, |c| Some(c.global().sectors as f64));
+    both(&words::STEP_REQUESTS, |c| Some(c.global().requests as f64));
+    both(&words::STEP_WAVES, |c| Some(c.shared().wavefronts as f64));
+    both(&words::STEP_CONFLICT, |c| c.shared().conflict_degree());
+    both(&words::STEP_LANES, |c| c.lanes_per_instruction());
+    let warps = |profile: &Profile| Some(f64::from(profile.occupancy.warps));
+    line(&words::STEP_WARPS, warps(before), warps(after));
     if out.is_empty() {
-        out.push_str("  no counter changed\n");
+        let _ = writeln!(out, "  {}", words::NO_COUNTER_CHANGED.text(language));
     }
     out
 }

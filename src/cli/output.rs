@@ -2,6 +2,7 @@
 
 use super::terminal::{chinese, print, unicode, width};
 use clap::Args;
+use gpu_ladder::backend::BACKENDS;
 use gpu_ladder::counted::{Counts, count_all, small};
 use gpu_ladder::limits::{Ceilings, store};
 use gpu_ladder::op::{self, Op};
@@ -110,14 +111,19 @@ pub fn language(tag: Option<&str>) -> Result<Language> {
     }
 }
 
-/// The kept ceilings of the devices among rows.
+/// The kept ceilings of the devices among rows, through whatever backend they were measured.
 fn ceilings(rows: &[Row]) -> Vec<Ceilings> {
     let Some(folder) = store::folder() else { return Vec::new() };
-    let mut devices: Vec<(&str, &str)> = rows.iter().map(|row| (row.backend.as_str(), row.device.as_str())).collect();
+    let mut devices: Vec<&str> = rows.iter().map(|row| row.device.as_str()).collect();
     devices.sort();
     devices.dedup();
     // A file that cannot be read is `limits`' to mend; a report does without.
-    devices.iter().filter_map(|(backend, device)| store::named(&folder, backend, device).ok().flatten()).collect()
+    let of = |device: &&str| {
+        let device = device.to_string();
+        let folder = &folder;
+        BACKENDS.iter().filter_map(move |(name, _)| store::named(folder, name, &device).ok().flatten())
+    };
+    devices.iter().flat_map(of).collect()
 }
 
 /// What the simulator counts of every rung among the rows, at a size that takes a moment.

@@ -7,7 +7,8 @@ use super::terminal::{Spinner, complain, unicode};
 use clap::Args;
 use gpu_ladder::counted::{Counted, count};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::report::counters::{self, Figures, Line};
+use gpu_ladder::report::Row;
+use gpu_ladder::report::counters::{self, Figures, Launch, Line};
 use gpu_ladder::rung::Rung;
 use gpu_ladder::sim::Machine;
 use gpu_ladder::{Error, Problem, Result};
@@ -62,7 +63,7 @@ pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
         complain(&format!("no hardware counters: {because}. The simulator's stand alone"));
         BTreeMap::new()
     });
-    let mut lines = Vec::new();
+    let (mut lines, mut nowhere) = (Vec::new(), 0);
     for rung in rungs {
         spinner.say(&format!("counting {}", rung.id()));
         let counted = count(op, rung, problem, &machine);
@@ -76,13 +77,20 @@ pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
             Some(Err(because)) => line.notes.push(format!("hardware: {because}")),
             None => {}
         }
-        lines.push(line);
+        // Why a rung is on neither side is told where it was asked for.
+        match line.simulated.is_none() && line.measured.is_none() && words.is_empty() {
+            true => nowhere += 1,
+            false => lines.push(line),
+        }
     }
     drop(spinner);
     let dims: Vec<String> = op.dims().iter().zip(&problem.dims).map(|(n, v)| format!("{n} {v}")).collect();
     let head = format!("{} {}, {}; simulated {}", op.name(), problem.element, dims.join(", "), machine.name);
     let unicode = arguments.output.output.is_none() && unicode();
     arguments.output.text(&counters::print(format, &head, &lines, unicode)?)?;
+    if nowhere > 0 {
+        complain(&format!("{nowhere} rungs do not take this problem on either side; --rung NAME says why"));
+    }
     Ok(true)
 }
 
@@ -117,37 +125,30 @@ impl Profiler {
         Ok(Profiler { ncu, tool })
     }
 
-    /// The counters of rungs, several in one run of the profiler: starting it costs more than they do.
+    /// The counters of rungs, all in one run of the profiler: starting it costs more than they do.
     fn measure(&self, op: &dyn Op, rungs: &[&Rung], problem: &Problem) -> std::result::Result<Profiled, String> {
-        let mut profiled = BTreeMap::new();
-        let mut rest: Vec<&Rung> = rungs.to_vec();
-        while !rest.is_empty() {
-            // Variants share an entry point, so that each goes into a run of its own.
-            let (mut group, mut later): (Vec<&Rung>, Vec<&Rung>) = Default::default();
-            for rung in rest {
-                let again = group.iter().any(|other| other.name == rung.name);
-                if again { later.push(rung) } else { group.push(rung) }
-            }
-            self.group(op, &group, problem, &mut profiled)?;
-            rest = later;
+        let all: Vec<&str> = [counters::METRICS, counters::ASYNC_METRICS].concat();
+        match self.ask(op, rungs, problem, &all) {
+            // A profiler ends where it does not know one.
+            Err(because) if because.contains("metric") => self.ask(op, rungs, problem, counters::METRICS),
+            asked => asked,
         }
-        Ok(profiled)
     }
 
-    fn group(
+    fn ask(
         &self,
         op: &dyn Op,
         rungs: &[&Rung],
         problem: &Problem,
-        profiled: &mut Profiled,
-    ) -> std::result::Result<(), String> {
+        metrics: &[&str],
+    ) -> std::result::Result<Profiled, String> {
         let folder = std::env::temp_dir();
         let rows = folder.join(format!("gpu-ladder-profile-{}.json", std::process::id()));
         let shape: Vec<String> = problem.dims.iter().map(u64::to_string).collect();
         let ids: Vec<String> = rungs.iter().map(|rung| rung.id()).collect();
         let mut command = Command::new(&self.ncu);
         command.args(["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]);
-        command.args(["-k", &format!("regex:^{}_", op.name()), "--metrics", &counters::METRICS.join(",")]);
+        command.args(["-k", &format!("regex:^{}_", op.name()), "--metrics", &metrics.join(",")]);
         command.arg(&self.tool).args(["run", op.name(), "--backend", "cuda", "--verify-only", "--format", "json"]);
         command.arg("--output").arg(&rows);
         command.args(["--rung", &ids.join(","), "--shape", &shape.join("x"), "--element", problem.element.name()]);
@@ -174,23 +175,32 @@ impl Profiler {
             let said = both.lines().rfind(|line| line.contains("==")).unwrap_or("the profiler said nothing").trim();
             return Err(format!("{} measured nothing: {said}", self.ncu.display()));
         }
-        for rung in rungs {
-            let own: Vec<counters::Launch> =
-                launches.iter().filter(|launch| is_of(op, rung, rungs, &launch.kernel)).cloned().collect();
-            // Verification runs every pass twice.
-            let once = if own.len().is_multiple_of(2) { own.len() / 2 } else { own.len() };
-            let because = || {
-                let row = kept.iter().find(|row| row.rung == rung.id());
-                row.and_then(|row| row.cell.reason()).unwrap_or("no kernel of this rung was measured").to_string()
-            };
-            profiled.insert(rung.id(), Figures::of_launches(&own[..once]).ok_or_else(because));
-        }
-        Ok(())
+        Ok(shared_out(&kept, &launches))
     }
 }
 
-/// Whether a kernel is a pass of a rung and not of another whose name begins alike.
-fn is_of(op: &dyn Op, rung: &Rung, all: &[&Rung], kernel: &str) -> bool {
-    let begins = |rung: &Rung| kernel.starts_with(&format!("{}_{}", op.name(), rung.name));
-    begins(rung) && all.iter().all(|other| other.name.len() <= rung.name.len() || !begins(other))
+/// Which launches are whose: each verified row ran all of its own twice, in the order of the rows.
+fn shared_out(rows: &[Row], launches: &[Launch]) -> Profiled {
+    let mut profiled = BTreeMap::new();
+    let mut rest = launches;
+    for row in rows {
+        let name = row.rung.split('@').next().unwrap_or_default();
+        // A pass may be a kernel of another name; one at least is the rung's.
+        let own = |launch: &Launch| launch.kernel.starts_with(&format!("{}_{name}", row.op));
+        let once = row.launches.unwrap_or(0);
+        let figures = match rest.split_at_checked(2 * once) {
+            Some((both, others)) if both.iter().any(own) => {
+                rest = others;
+                Figures::of_launches(&both[..once])
+            }
+            _ => None,
+        };
+        if row.launches.is_none() {
+            // A wrong one may have run any number of times.
+            rest = &rest[rest.iter().take_while(|launch| own(launch)).count()..];
+        }
+        let because = || row.cell.reason().unwrap_or("no kernel of this rung was measured").to_string();
+        profiled.insert(row.rung.clone(), figures.ok_or_else(because));
+    }
+    profiled
 }

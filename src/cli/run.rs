@@ -3,16 +3,15 @@
 use super::kernel::KernelArguments;
 use super::output::{OutputArguments, bad};
 use super::selectors::{DeviceArguments, ProblemArguments, problem_of_size};
-use super::terminal::{Spinner, complain};
+use super::terminal::{Watched, complain};
 use clap::Args;
 use gpu_ladder::backend::Select;
-use gpu_ladder::climb::{Ascent, Climb, Progress};
+use gpu_ladder::climb::{Ascent, Climb};
 use gpu_ladder::npy::{self, Matrix};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::{Error, Problem, Result, Timing};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The flags of `run`.
@@ -157,11 +156,11 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
     const DEFAULT_SIZE: u64 = 1024;
     /// Counters tell the same of a small problem, in a moment.
     const SIMULATED: u64 = 128;
-    let simulated = matches!(arguments.device.backend.as_slice(), [only] if only == "sim");
-    climb.problems = arguments.problem.problems(op, if simulated { SIMULATED } else { DEFAULT_SIZE })?;
+    climb.problems = arguments.problem.problems(op, DEFAULT_SIZE)?;
+    climb.simulated = arguments.problem.problems(op, SIMULATED)?;
     if let Some(path) = &arguments.input {
         let (problem, operands) = given(op, path, arguments.seed)?;
-        climb.problems = vec![problem];
+        (climb.problems, climb.simulated) = (vec![problem], Vec::new());
         climb.given = Some((operands, path.display().to_string()));
     }
     climb.backends = arguments.device.backend.clone();
@@ -211,41 +210,7 @@ fn write_matrix(path: &Path, climb: &Climb, ascent: &Ascent) -> Result<()> {
     npy::write(path, &Matrix { element: problem.element, rows: shape.rows, cols: shape.cols, bytes })
 }
 
-/// Set by the first interruption: the step that runs is finished and the rows so far are kept. A
-/// second one ends the process as usual.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Whether somebody has interrupted a run that keeps what it has.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
-struct Watched(Spinner);
-
-impl Progress for Watched {
-    fn step(&mut self, what: &str) {
-        self.0.say(what);
-    }
-
-    fn stop(&self) -> bool {
-        interrupted()
-    }
-}
-
-/// From now on the first interruption only sets [`interrupted`].
-pub fn listen() {
-    // Without a handler an interruption ends the process and loses the rows; that is no reason not to run.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            const BY_INTERRUPT: i32 = 130;
-            std::process::exit(BY_INTERRUPT);
-        }
-        complain("interrupted: the rows so far follow; once more ends at once");
-    });
-}
-
 /// Climbs, with progress where somebody watches.
 pub fn watched(climb: &Climb) -> Result<Ascent> {
-    listen();
-    pollster::block_on(climb.run(&mut Watched(Spinner::new())))
+    pollster::block_on(climb.run(&mut Watched::new()))
 }

@@ -1,7 +1,9 @@
 //! What the tool knows of the terminal, and how it prints: results to stdout, all else to stderr.
 
+use gpu_ladder::climb::Progress;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// The first of the locale's variables that says anything, for the category `category`.
 fn locale(category: &str) -> String {
@@ -63,5 +65,44 @@ impl Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// Set by the first interruption: the step that runs is finished and what is there is kept. Another one
+/// ends the process as usual, unless it is the same one over again: some senders signal a process and then its group.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+const SAME_INTERRUPTION: Duration = Duration::from_millis(200);
+
+/// Work that shows its steps and may be interrupted between them.
+pub struct Watched(Spinner);
+
+impl Watched {
+    /// Begins it.
+    pub fn new() -> Self {
+        // Without a handler an interruption ends the process and loses what is there; that is no reason not to run.
+        let mut first: Option<Instant> = None;
+        let _ = ctrlc::set_handler(move || match first {
+            Some(first) if first.elapsed() > SAME_INTERRUPTION => {
+                const BY_INTERRUPT: i32 = 130;
+                std::process::exit(BY_INTERRUPT);
+            }
+            Some(_) => {}
+            None => {
+                first = Some(Instant::now());
+                INTERRUPTED.store(true, Ordering::Relaxed);
+                complain("interrupted: what is there so far follows; once more ends at once");
+            }
+        });
+        Watched(Spinner::new())
+    }
+}
+
+impl Progress for Watched {
+    fn step(&mut self, what: &str) {
+        self.0.say(what);
+    }
+
+    fn stop(&self) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
     }
 }

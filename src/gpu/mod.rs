@@ -51,6 +51,8 @@ pub use tune::{Candidate, Tuned};
 
 use crate::backend::{Any, Backend, Device, Select};
 use crate::error::{Error, Result};
+use crate::op::Op;
+use crate::problem::Problem;
 use crate::rung::Rung;
 use crate::session::Session;
 use choices::Choices;
@@ -186,6 +188,13 @@ impl<B: Backend> Gpu<B> {
     fn own(&self, block: &pool::Block<B>) -> Result<()> {
         if Arc::ptr_eq(&self.shared, &block.shared) { Ok(()) } else { Err(Error::WrongDevice("the matrix")) }
     }
+}
+
+/// The id of the rung that tuning found for a problem on a device, where it is there and runs.
+pub(crate) fn tuned(device: &Device, op: &'static dyn Op, problem: &Problem) -> Option<String> {
+    let found = Choices::of(device).get(op, problem)?;
+    let rung = op.ladder().iter().find(|rung| rung.id() == found)?;
+    crate::op::runs(op, rung, device, problem).then_some(found)
 }
 
 impl<B: Backend> Shared<B> {

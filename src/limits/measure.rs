@@ -1,173 +1,269 @@
 //! Measuring what a device can do at most, through the same rungs, verification and clocks as
 //! everything else: the fastest verified rung of each op is the ceiling.
 
+use super::steps::{self, Step};
 use super::{Ceiling, Ceilings, Kind};
 use crate::backend::{Any, Clock};
+use crate::climb::Progress;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::op::{Copy, HierarchyBandwidth, HierarchyLatency, Matmul, MultiplyAdd, Op, SharedRead};
 use crate::problem::Problem;
 use crate::rung::Rung;
-use crate::session::{Inputs, Session, Verdict, Verified};
+use crate::session::{Inputs, Prepared, Session, Verdict, Verified};
 use crate::timing::{Samples, Timing};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Bytes of a set that is walked through in shared memory.
-const SHARED_SET: u64 = 8 << 10;
+/// The seed of all operands.
+const SEED: u64 = 1;
 
-/// Elements of a multiprocessor full of threads that run eight chains each, and how many times over.
-const WAVE: u64 = 2048 * 8;
-const WAVES: u64 = 8;
-
-/// How large the problems are.
-struct Sizes {
-    /// Bytes of both buffers of each copy.
-    copies: Vec<u64>,
-    /// Elements that go through multiply-adds; a quarter as many words are read in shared memory.
-    elements: u64,
-    /// Rows and columns of a product.
-    side: u64,
-    /// Bytes of the sets that all threads read, and that one thread walks through: what the first level
-    /// holds, what the last one holds, and what none does.
-    sets: Vec<u64>,
-    /// Loads of each thread that reads a set, and of the one that walks.
-    loads: u64,
-    hops: u64,
-}
-
-impl Sizes {
-    fn of(session: &Session<Any>) -> Sizes {
-        let device = session.device();
-        if device.is_software() {
-            let copies = vec![64 << 10, 1 << 20, 16 << 20];
-            return Sizes { copies, elements: 1 << 14, side: 256, sets: vec![16 << 10], loads: 1, hops: 1 << 10 };
-        }
-        // From what every cache holds to what none does, within what the device has.
-        let most = device.memory.map_or(1 << 30, |memory| memory / 8).min(device.limits.buffer).min(1 << 30);
-        let copies = (0..).map(|i| (1u64 << 20) << (2 * i)).take_while(|bytes| *bytes <= most).chain([most]);
-        let mut copies: Vec<u64> = copies.collect();
-        copies.dedup();
-        // Half of the last level: nobody shares it out evenly. Its size is a guess where no driver tells.
-        let last = (device.l2_or_guess() / 2).max(1 << 20);
-        let sets = vec![16 << 10, last, (8 * last).min(most)];
-        // Whole waves of blocks, so that no multiprocessor idles while others finish the last one.
-        let elements = u64::from(device.multiprocessors.unwrap_or(128)) * WAVE * WAVES;
-        Sizes { copies, elements, side: 4096, sets, loads: 256, hops: 1 << 13 }
-    }
-}
-
-/// Measures all ceilings of a device.
+/// Measures the ceilings of a device that `known` lacks, within the budget of `timing` for all of them
+/// together: what is left of it is shared out anew before each. `keep` sees them after each.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where the backend has no clock; what the device reports. What this device
-/// or language cannot do is left out.
-pub async fn measure(session: &Session<Any>, timing: &Timing, progress: &mut dyn FnMut(&str)) -> Result<Ceilings> {
-    let device = session.device().clone();
+/// [`Error::Unsupported`] where the backend has no clock; [`Error::Interrupted`]; what the device reports.
+/// What this device or language cannot do is left out.
+pub async fn measure(
+    session: &Session<Any>,
+    timing: &Timing,
+    known: Option<Ceilings>,
+    progress: &mut dyn Progress,
+    keep: &mut dyn FnMut(&Ceilings),
+) -> Result<Ceilings> {
+    let device = session.device();
     if device.clock == Clock::None {
         return Err(Error::unsupported(format!("limits of {}", device.backend), "it counts and does not time"));
     }
-    let sizes = Sizes::of(session);
-    let mut ceilings = Vec::new();
-    progress("launch");
-    let one = Problem::new(Element::F32, [1]);
-    if let Some(best) = best_of(session, &Copy, &Copy.ladder()[..1], &one, timing).await? {
-        ceilings.push(best.time(Kind::Launch));
-    }
-    let yardsticks: Vec<Rung> = Copy::yardsticks().cloned().collect();
-    for &bytes in &sizes.copies {
-        progress(&format!("copy of {bytes} bytes"));
-        let problem = Problem::new(Element::U32, [bytes / 8]);
-        // What fits a cache is measured from there; the largest rotates like everything else.
-        let timing = Timing { warm_cache: true, ..timing.clone() };
-        let (moved, mut all) =
-            (Copy.work(&problem).bytes, each_of(session, &Copy, &yardsticks, &problem, &timing).await?);
-        all.sort_by(|a, b| a.samples.median().total_cmp(&b.samples.median()));
-        ceilings.extend(all.first().map(|best| best.ceiling(Kind::Copy, None, Some(bytes), moved)));
-        if Some(&bytes) == sizes.copies.last() {
-            // What the driver itself does, beside what kernels can.
-            let driver = all.iter().skip(1).find(|one| one.rung.ends_with("/buffer_copy"));
-            ceilings.extend(driver.map(|one| one.ceiling(Kind::Copy, None, Some(bytes), moved)));
+    let all = steps::of(session);
+    let mut ceilings = known.unwrap_or_else(|| Ceilings::none_of(device));
+    let missing: Vec<&Step> = all.iter().filter(|step| !step.is_in(&ceilings)).collect();
+    let end = Instant::now() + timing.budget;
+    for (index, step) in missing.iter().enumerate() {
+        if progress.stop() {
+            return Err(Error::Interrupted);
+        }
+        progress.step(&format!("{}, {} of {}: {}", device.backend, index + 1, missing.len(), step.about()));
+        let begin = Instant::now();
+        let part = end.saturating_duration_since(begin) / (missing.len() - index) as u32;
+        // Power holds the clock down after a while, and how far is a matter of what ran before: a product's
+        // ceiling is that of its first moments.
+        let part = if matches!(step, Step::Product { .. }) { part.min(BURST) } else { part };
+        let bench = Bench { session, timing, end: begin + part };
+        let found = bench.ceilings_of(step).await?;
+        tracing::debug!(step = step.about(), seconds = begin.elapsed().as_secs_f64(), "measured");
+        if !found.is_empty() {
+            ceilings.ceilings.extend(found);
+            keep(&ceilings);
         }
     }
-    levels(session, &sizes, timing, progress, &mut ceilings).await?;
-    for element in [Element::F32, Element::F16, Element::F64] {
-        progress(&format!("multiply-adds of {element}"));
-        let problem = Problem::new(element, [sizes.elements]);
-        if let Some(best) = best(session, &MultiplyAdd, &problem, timing).await? {
-            let flops = MultiplyAdd.work(&problem).flops;
-            ceilings.push(best.ceiling(Kind::Arithmetic, Some(element), None, flops));
-        }
-    }
-    progress("shared memory");
-    let problem = Problem::new(Element::U32, [sizes.elements / 4]);
-    if let Some(best) = best(session, &SharedRead, &problem, timing).await? {
-        // Each addition reads one word.
-        let bytes = 4.0 * SharedRead.work(&problem).flops;
-        ceilings.push(best.ceiling(Kind::Shared, None, None, bytes));
-    }
-    let problem = Problem::new(Element::F16, [sizes.side; 3]);
-    // The ladder of matrix units is long, and its choice for this problem is measured already.
-    if let Some(chosen) = Matmul.select(&device, &problem).filter(|_| Matmul.check(&problem).is_ok()) {
-        progress("products of f16");
-        if let Some(best) = best_of(session, &Matmul, std::slice::from_ref(chosen), &problem, timing).await? {
-            let flops = Matmul.work(&problem).flops;
-            ceilings.push(best.ceiling(Kind::Tensor, Some(problem.element), None, flops));
-        }
-    }
-    Ok(Ceilings {
-        device: device.name.clone(),
-        driver: device.driver.clone(),
-        backend: device.backend.into(),
-        software_adapter: device.is_software(),
-        clock: device.clock.name().into(),
-        commit: option_env!("GPU_LADDER_COMMIT").map(str::to_string),
-        ceilings,
-    })
+    // Those that were there before came earlier in the table or later.
+    let place = |ceiling: &Ceiling| all.iter().position(|step| step.made(ceiling));
+    ceilings.ceilings.sort_by_key(place);
+    ceilings.complete = true;
+    keep(&ceilings);
+    Ok(ceilings)
 }
 
-/// How fast each level of memory is read by all, and how long one load from it takes.
-async fn levels(
-    session: &Session<Any>,
-    sizes: &Sizes,
-    timing: &Timing,
-    progress: &mut dyn FnMut(&str),
-    ceilings: &mut Vec<Ceiling>,
-) -> Result<()> {
-    // A set is read again and again by each launch; what it displaces between launches does not count.
-    let timing = Timing { warm_cache: true, ..timing.clone() };
-    for &bytes in &sizes.sets {
-        progress(&format!("reads of a set of {bytes} bytes"));
-        let problem = Problem::new(Element::U32, [bytes / 4, sizes.loads]);
-        let plain = &HierarchyBandwidth.ladder()[..1];
-        if let Some(best) = best_of(session, &HierarchyBandwidth, plain, &problem, &timing).await? {
-            ceilings.push(best.ceiling(Kind::Read, None, Some(bytes), HierarchyBandwidth.work(&problem).bytes));
-        }
+/// Where one step is measured, and until when.
+struct Bench<'a> {
+    session: &'a Session<Any>,
+    timing: &'a Timing,
+    end: Instant,
+}
+
+impl Bench<'_> {
+    async fn ceilings_of(&self, step: &Step) -> Result<Vec<Ceiling>> {
+        let problem = step.problem();
+        let found = match *step {
+            Step::Launch => {
+                let best = self.best(&Copy, &Copy.ladder()[..1], &problem).await?;
+                best.map(|best| best.time(Kind::Launch))
+            }
+            Step::Copy { bytes, largest } => return self.copies(&problem, bytes, largest).await,
+            Step::Read { bytes, .. } => {
+                let plain = &HierarchyBandwidth.ladder()[..1];
+                let best = self.best(&HierarchyBandwidth, plain, &problem).await?;
+                best.map(|best| best.ceiling(Kind::Read, None, Some(bytes), HierarchyBandwidth.work(&problem).bytes))
+            }
+            Step::Latency { bytes, hops, shared, beyond } => {
+                let rung = if shared { "shared" } else { "cached" };
+                let rung = HierarchyLatency.ladder().iter().find(|r| r.name == rung);
+                match rung {
+                    Some(rung) => self.latency(rung, bytes, hops, beyond).await?,
+                    None => None,
+                }
+            }
+            Step::Arithmetic { element, .. } => {
+                let best = self.best(&MultiplyAdd, MultiplyAdd.ladder(), &problem).await?;
+                let flops = MultiplyAdd.work(&problem).flops;
+                best.map(|best| best.ceiling(Kind::Arithmetic, Some(element), None, flops))
+            }
+            Step::Shared { .. } => {
+                // Each addition reads one word.
+                let bytes = 4.0 * SharedRead.work(&problem).flops;
+                let best = self.best(&SharedRead, SharedRead.ladder(), &problem).await?;
+                best.map(|best| best.ceiling(Kind::Shared, None, None, bytes))
+            }
+            Step::Product { .. } => {
+                // The ladder of matrix units is long, and its choice for this problem is measured already.
+                let chosen = Matmul.select(self.session.device(), &problem);
+                match chosen.filter(|_| Matmul.check(&problem).is_ok()) {
+                    Some(rung) => {
+                        let flops = Matmul.work(&problem).flops;
+                        let best = self.best(&Matmul, std::slice::from_ref(rung), &problem).await?;
+                        best.map(|best| best.ceiling(Kind::Tensor, Some(problem.element), None, flops))
+                    }
+                    None => None,
+                }
+            }
+        };
+        Ok(found.into_iter().collect())
     }
-    // A copy of more than the last level holds leaves nothing of a set in any cache.
-    let flush = Problem::new(Element::U32, [session.device().l2_or_guess() / 4]);
-    let flush = all_of(session, &Copy, &Copy.ladder()[..1], &flush).await?;
-    for (index, &bytes) in sizes.sets.iter().chain([&SHARED_SET]).enumerate() {
-        progress(&format!("latency in a set of {bytes} bytes"));
-        let rung = if index == sizes.sets.len() { "shared" } else { "cached" };
-        let beyond = index == sizes.sets.len() - 1 && index > 0;
-        let rungs: Vec<Rung> = HierarchyLatency.ladder().iter().filter(|r| r.name == rung).cloned().collect();
-        let mut proofs = Vec::new();
-        // Two numbers of loads: their difference leaves the launch out.
-        for hops in [sizes.hops, 2 * sizes.hops] {
-            let problem = Problem::new(Element::U32, [bytes / 4, hops]);
-            proofs.append(&mut all_of(session, &HierarchyLatency, &rungs, &problem).await?);
+
+    /// The fastest copy of so many bytes; and the driver's own beside the largest.
+    async fn copies(&self, problem: &Problem, bytes: u64, largest: bool) -> Result<Vec<Ceiling>> {
+        let rungs: Vec<Rung> = Copy::yardsticks().cloned().collect();
+        let driver = |label: &str| label.ends_with("/buffer_copy");
+        let mut all = self.each(&Copy, &rungs, problem, |label| largest && driver(label)).await?;
+        all.sort_by(|a, b| a.samples.median().total_cmp(&b.samples.median()));
+        let ceiling = |best: &Best| best.ceiling(Kind::Copy, None, Some(bytes), Copy.work(problem).bytes);
+        let mut ceilings: Vec<Ceiling> = all.first().map(ceiling).into_iter().collect();
+        if largest {
+            // What the driver itself does, beside what kernels can.
+            ceilings.extend(all.iter().skip(1).find(|one| driver(&one.rung)).map(ceiling));
         }
-        let [short, long] = proofs.as_slice() else { continue };
+        Ok(ceilings)
+    }
+
+    /// How long one load from a set takes: the difference of two numbers of loads leaves the launch out.
+    async fn latency(&self, rung: &Rung, bytes: u64, hops: u64, beyond: bool) -> Result<Option<Ceiling>> {
+        let rungs = std::slice::from_ref(rung);
+        // Both walk the same chain, which takes longer to make than to follow.
+        let problem = |hops: u64| Problem::new(Element::U32, [bytes / 4, hops]);
+        let chain = Arc::new(HierarchyLatency.input(&problem(hops), 0, SEED, bytes / 4));
+        let mut proofs = Vec::new();
+        for hops in [hops, 2 * hops] {
+            let operands = vec![Arc::clone(&chain)];
+            let inputs = Inputs::Given { operands, description: HierarchyLatency.generated().into() };
+            for one in self.prepare(&HierarchyLatency, rungs, &problem(hops), inputs).await? {
+                proofs.push(self.verify(one).await?);
+            }
+        }
+        let [short, long] = proofs.as_slice() else { return Ok(None) };
+        // A copy of more than the last level holds leaves nothing of a set in any cache.
+        let mut flush = Vec::new();
+        if beyond {
+            let problem = Problem::new(Element::U32, [self.session.device().l2_or_guess() / 4]);
+            for one in self.prepare(&Copy, &Copy.ladder()[..1], &problem, Inputs::Seeded(SEED)).await? {
+                flush.push(self.verify(one).await?);
+            }
+        }
         // Whatever order a round takes, most walks come after a flush, and the median is of those.
         const FLUSHES: usize = 4;
-        let flushes = flush.iter().filter(|_| beyond).flat_map(|flush| [flush; FLUSHES]);
+        let flushes = flush.iter().flat_map(|flush| [flush; FLUSHES]);
         let contenders: Vec<&Verified<Any>> = [short, long].into_iter().chain(flushes).collect();
-        let mut walks = session.time(&contenders, &timing).await?.into_iter();
-        let (Some(less), Some(more)) = (walks.next(), walks.next()) else { continue };
+        let mut walks = self.session.time(&contenders, &self.timing()).await?.into_iter();
+        let (Some(less), Some(more)) = (walks.next(), walks.next()) else { return Ok(None) };
         let of = |samples: Samples| Best { rung: long.label(), samples };
-        ceilings.push(of(more).latency(&of(less), bytes, sizes.hops));
+        Ok(Some(of(more).latency(&of(less), bytes, hops)))
     }
-    Ok(())
+
+    /// How to time with what is left of the step's part.
+    fn timing(&self) -> Timing {
+        let left = self.end.saturating_duration_since(Instant::now());
+        let exactly = self.timing.min_rounds == self.timing.max_rounds;
+        Timing {
+            warmup: self.timing.warmup.min(left / 4),
+            budget: left.saturating_sub(self.timing.warmup.min(left / 4)),
+            // Another run finds the same only where each sampled for long enough.
+            precision: 0.0,
+            // Sets and copies that fit a cache are measured from there.
+            warm_cache: true,
+            max_rounds: if exactly { self.timing.max_rounds } else { MOST_ROUNDS },
+            ..self.timing.clone()
+        }
+    }
+
+    /// The fastest of some rungs for a problem; `None` where none can run here.
+    async fn best(&self, op: &'static dyn Op, rungs: &[Rung], problem: &Problem) -> Result<Option<Best>> {
+        let all = self.each(op, rungs, problem, |_| false).await?;
+        Ok(all.into_iter().min_by(|a, b| a.samples.median().total_cmp(&b.samples.median())))
+    }
+
+    /// The samples of those of some rungs that a first look finds near the fastest, or that `also` names:
+    /// verified, and timed side by side, short ones many in a row.
+    async fn each(
+        &self,
+        op: &'static dyn Op,
+        rungs: &[Rung],
+        problem: &Problem,
+        also: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Best>> {
+        /// What a first look may miss by.
+        const NEAR: f64 = 1.03;
+        let prepared = self.prepare(op, rungs, problem, Inputs::Seeded(SEED)).await?;
+        if prepared.is_empty() {
+            return Ok(Vec::new());
+        }
+        let looks = self.session.look(&prepared.iter().collect::<Vec<_>>(), true).await?;
+        let least = looks.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut proofs = Vec::new();
+        for (one, ns) in prepared.into_iter().zip(looks) {
+            if ns <= NEAR * least || also(&one.label()) {
+                proofs.push(self.verify(one).await?);
+            }
+        }
+        let contenders: Vec<&Verified<Any>> = proofs.iter().collect();
+        let runs = ((LEAST_SAMPLE_NS / least).ceil() as usize).clamp(1, MOST_IN_A_ROW);
+        let samples = self.session.time_in_a_row(&contenders, &self.timing(), runs).await?;
+        Ok(samples.into_iter().zip(&proofs).map(|(samples, proof)| Best { rung: proof.label(), samples }).collect())
+    }
+
+    /// Those of some rungs that run here.
+    async fn prepare(
+        &self,
+        op: &'static dyn Op,
+        rungs: &[Rung],
+        problem: &Problem,
+        inputs: Inputs,
+    ) -> Result<Vec<Prepared<Any>>> {
+        let left_out = |error: &Error| {
+            matches!(error, Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. })
+        };
+        let stage = match self.session.stage(op, problem, inputs).await {
+            Ok(stage) => stage,
+            Err(error) if left_out(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut all = Vec::new();
+        for rung in rungs {
+            match self.session.prepare(&stage, rung).await {
+                Ok(prepared) => all.push(prepared),
+                Err(error) if left_out(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    async fn verify(&self, prepared: Prepared<Any>) -> Result<Verified<Any>> {
+        let label = prepared.label();
+        match self.session.verify(prepared).await? {
+            Verdict::Pass(proof) => Ok(proof),
+            Verdict::Fail(mismatch) => Err(Error::device(label, mismatch)),
+        }
+    }
 }
+
+/// The part of the time that a product gets at most: its set-up takes longer, so that it is sampled for as
+/// long as one batch lasts, a tenth of a second.
+const BURST: Duration = Duration::from_millis(100);
+/// Nanoseconds of a sample at least, by running so many in a row, and the most in a row.
+const LEAST_SAMPLE_NS: f64 = 150_000.0;
+const MOST_IN_A_ROW: usize = 64;
+/// The budget ends the sampling, not the number of rounds.
+const MOST_ROUNDS: usize = 20_000;
 
 /// A rung and its samples.
 struct Best {
@@ -211,65 +307,4 @@ impl Best {
             ..more
         }
     }
-}
-
-/// The fastest verified rung of a ladder for a problem; `None` where none can run here.
-async fn best(session: &Session<Any>, op: &'static dyn Op, problem: &Problem, timing: &Timing) -> Result<Option<Best>> {
-    best_of(session, op, op.ladder(), problem, timing).await
-}
-
-/// The same among some rungs.
-async fn best_of(
-    session: &Session<Any>,
-    op: &'static dyn Op,
-    rungs: &[Rung],
-    problem: &Problem,
-    timing: &Timing,
-) -> Result<Option<Best>> {
-    let all = each_of(session, op, rungs, problem, timing).await?;
-    Ok(all.into_iter().min_by(|a, b| a.samples.median().total_cmp(&b.samples.median())))
-}
-
-/// The samples of each of some rungs that run here, timed side by side.
-async fn each_of(
-    session: &Session<Any>,
-    op: &'static dyn Op,
-    rungs: &[Rung],
-    problem: &Problem,
-    timing: &Timing,
-) -> Result<Vec<Best>> {
-    let proofs = all_of(session, op, rungs, problem).await?;
-    if proofs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let contenders: Vec<&Verified<Any>> = proofs.iter().collect();
-    let samples = session.time(&contenders, timing).await?;
-    Ok(samples.into_iter().zip(&proofs).map(|(samples, proof)| Best { rung: proof.label(), samples }).collect())
-}
-
-/// Those of some rungs that run here, verified.
-async fn all_of(
-    session: &Session<Any>,
-    op: &'static dyn Op,
-    rungs: &[Rung],
-    problem: &Problem,
-) -> Result<Vec<Verified<Any>>> {
-    let mut proofs = Vec::new();
-    let stage = match session.stage(op, problem, Inputs::Seeded(1)).await {
-        Ok(stage) => stage,
-        Err(Error::Limit { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. }) => return Ok(proofs),
-        Err(error) => return Err(error),
-    };
-    for rung in rungs {
-        let prepared = match session.prepare(&stage, rung).await {
-            Ok(prepared) => prepared,
-            Err(Error::Limit { .. } | Error::Unsupported { .. } | Error::OutOfMemory { .. }) => continue,
-            Err(error) => return Err(error),
-        };
-        match session.verify(prepared).await? {
-            Verdict::Pass(proof) => proofs.push(proof),
-            Verdict::Fail(mismatch) => return Err(Error::device(format!("{}/{}", op.name(), rung.id()), mismatch)),
-        }
-    }
-    Ok(proofs)
 }

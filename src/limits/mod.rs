@@ -3,9 +3,11 @@
 mod measure;
 #[cfg(feature = "report")]
 mod print;
+mod steps;
 #[cfg(feature = "report")]
 pub mod store;
 
+use crate::backend::Device;
 pub use measure::measure;
 #[cfg(feature = "report")]
 pub use print::print;
@@ -26,7 +28,7 @@ pub enum Kind {
     Read,
     /// Seconds of one load after the other from a set: of the level that holds it.
     Latency,
-    /// Seconds of the smallest launch that can be timed.
+    /// Seconds of the smallest launch, one of many in a row.
     Launch,
 }
 
@@ -68,11 +70,28 @@ pub struct Ceilings {
     pub clock: String,
     /// The commit that measured them.
     pub commit: Option<String>,
+    /// Whether every one that this device has is there; measuring goes on from there where not.
+    #[cfg_attr(feature = "report", serde(default))]
+    pub complete: bool,
     /// The ceilings.
     pub ceilings: Vec<Ceiling>,
 }
 
 impl Ceilings {
+    /// None yet of a device.
+    pub(crate) fn none_of(device: &Device) -> Self {
+        Ceilings {
+            device: device.name.clone(),
+            driver: device.driver.clone(),
+            backend: device.backend.into(),
+            software_adapter: device.is_software(),
+            clock: device.clock.name().into(),
+            commit: option_env!("GPU_LADDER_COMMIT").map(str::to_string),
+            complete: false,
+            ceilings: Vec::new(),
+        }
+    }
+
     /// The most multiply-adds of an element type, in operations per second.
     pub fn flops(&self, element: &str) -> Option<f64> {
         let of = |c: &&Ceiling| c.kind == Kind::Arithmetic && c.element.as_deref() == Some(element);

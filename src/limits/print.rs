@@ -1,5 +1,6 @@
 //! Ceilings as a table, in markdown or as JSON.
 
+use super::steps::size;
 use super::{Ceiling, Ceilings, Kind, data_sheet, store};
 use crate::error::{Error, Result};
 use crate::report::{grid, significant};
@@ -31,8 +32,17 @@ pub fn print(format: &str, all: &[Ceilings], unicode: bool) -> Result<String> {
         text +=
             &format!("{}: {} ({}), {} clock{software}\n\n", device.backend, device.device, device.driver, device.clock);
         let header = ["ceiling", "measured", "95 % interval", "data sheet", "share", "SM MHz", "rung"];
-        let lines = device.ceilings.iter().map(|ceiling| line(ceiling, &device.device)).collect();
+        let lines = device.ceilings.iter().enumerate().map(|(index, ceiling)| {
+            let before = index.checked_sub(1).map(|before| &device.ceilings[before]);
+            // The best copy is above it.
+            let driver = before.is_some_and(|before| before.kind == Kind::Copy && before.bytes == ceiling.bytes);
+            line(ceiling, &device.device, driver)
+        });
+        let lines = lines.collect();
         text += &format!("{}\n", grid(style, header.map(String::from).to_vec(), lines));
+        if !device.complete {
+            text += "not everything is measured yet: `gpu-ladder limits` goes on from here\n\n";
+        }
         text += &fallen(device);
     }
     Ok(text)
@@ -53,7 +63,7 @@ fn fallen(device: &Ceilings) -> String {
     format!("! the clock fell far below {most} MHz ({}): these are no ceilings; measure --again\n\n", low.join(", "))
 }
 
-fn line(ceiling: &Ceiling, device: &str) -> Vec<String> {
+fn line(ceiling: &Ceiling, device: &str, driver: bool) -> Vec<String> {
     let (scale, unit) = match ceiling.kind {
         Kind::Copy | Kind::Shared | Kind::Read => (1e9, "GB/s"),
         Kind::Latency => (1e-9, "ns"),
@@ -61,14 +71,15 @@ fn line(ceiling: &Ceiling, device: &str) -> Vec<String> {
         Kind::Launch => (1e-6, "us"),
     };
     let what = match ceiling.kind {
-        Kind::Copy => format!("copy, {} in both buffers", bytes(ceiling.bytes.unwrap_or(0))),
+        Kind::Copy if driver => "the same by the driver itself".into(),
+        Kind::Copy => format!("copy, {} in both buffers", size(ceiling.bytes.unwrap_or(0))),
         Kind::Shared => "shared memory, read".into(),
-        Kind::Read => format!("reads of {}, all threads", bytes(ceiling.bytes.unwrap_or(0))),
+        Kind::Read => format!("reads of {}, all threads", size(ceiling.bytes.unwrap_or(0))),
         Kind::Latency if ceiling.rung.ends_with("/shared") => "latency of shared memory".into(),
-        Kind::Latency => format!("latency in {}", bytes(ceiling.bytes.unwrap_or(0))),
+        Kind::Latency => format!("latency in {}", size(ceiling.bytes.unwrap_or(0))),
         Kind::Arithmetic => format!("multiply-adds, {}", ceiling.element.as_deref().unwrap_or("")),
         Kind::Tensor => format!("best product, {}", ceiling.element.as_deref().unwrap_or("")),
-        Kind::Launch => "smallest launch".into(),
+        Kind::Launch => "one launch of many".into(),
     };
     let sheet = data_sheet(device).and_then(|sheet| match (ceiling.kind, ceiling.element.as_deref()) {
         // Only a copy that no cache holds is one of memory.
@@ -85,10 +96,4 @@ fn line(ceiling: &Ceiling, device: &str) -> Vec<String> {
         ceiling.sm_clock_mhz.map(|mhz| mhz.to_string()).unwrap_or_default(),
         ceiling.rung.clone(),
     ]
-}
-
-fn bytes(count: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let (size, unit) = units.into_iter().find(|(size, _)| count >= *size).unwrap_or((1, "B"));
-    format!("{} {unit}", count / size)
 }

@@ -117,6 +117,7 @@ mod tests {
             software_adapter: false,
             clock: "device".into(),
             commit: None,
+            complete: true,
             ceilings: vec![ceiling(1 << 20, 9e12), ceiling(1 << 30, 4e12), ceiling(1 << 30, 3e12)],
         }
     }

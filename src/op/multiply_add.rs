@@ -8,9 +8,10 @@ use crate::problem::Problem;
 use crate::rung::{Grid, Rung, rung};
 use crate::verify::Expected;
 use bytemuck::{Pod, Zeroable};
-use std::sync::{Arc, LazyLock};
+use rayon::prelude::*;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-/// Applies `x * factor + summand` to each of `len` elements, 1024 times.
+/// Applies `x * factor + summand` to each of `len` elements, 2048 times.
 pub struct MultiplyAdd;
 
 /// Multiply-adds of one element.
@@ -115,7 +116,7 @@ impl Op for MultiplyAdd {
     fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
         let element = problem.element;
         let size = element.size() as usize;
-        let inputs = inputs[0].chunks_exact(size).take(problem.dim(0) as usize);
+        let inputs = inputs[0].par_chunks_exact(size).take(problem.dim(0) as usize);
         let (factor, summand) = (f64::from(FACTOR), f64::from(SUMMAND));
         if element == Element::F16 {
             return Ok(Expected::bounded(
@@ -130,8 +131,8 @@ impl Op for MultiplyAdd {
         // unit roundoff, which later rounds only shrink; the power here takes as many in f64.
         let fixed = summand / (1.0 - factor);
         let shrunk = factor.powi(ROUNDS as i32);
-        let values: Vec<f64> =
-            inputs.map(|bytes| fixed + (element.to_f64(bytes).unwrap_or(f64::NAN) - fixed) * shrunk).collect();
+        let value = |bytes: &[u8]| fixed + (element.to_f64(bytes).unwrap_or(f64::NAN) - fixed) * shrunk;
+        let values: Vec<f64> = inputs.map(value).collect();
         let roundoff = element.unit_roundoff().unwrap_or(0.0) + Element::F64.unit_roundoff().unwrap_or(0.0);
         let bounds = vec![2.0 * f64::from(ROUNDS) * roundoff; values.len()];
         Ok(Expected::bounded(Shape::packed(1, problem.dim(0)), element, values, bounds))
@@ -140,16 +141,15 @@ impl Op for MultiplyAdd {
 
 /// The outputs of f16 inputs, to the bit: a product and sum of three f16 values are exact in f64, so
 /// that rounding once is the fused operation. Each of the few input values is computed once.
-fn halves<'a>(inputs: impl Iterator<Item = &'a [u8]>) -> Vec<f64> {
-    let mut known: std::collections::HashMap<u16, f64> = std::collections::HashMap::new();
+fn halves<'a>(inputs: impl IndexedParallelIterator<Item = &'a [u8]>) -> Vec<f64> {
+    let known: Vec<OnceLock<f64>> = vec![OnceLock::new(); 1 << 16];
     let after = |bits: u16| {
         let start = half::f16::from_bits(bits).to_f64();
         (0..ROUNDS).fold(start, |x, _| half::f16::from_f64(x * f64::from(FACTOR) + f64::from(SUMMAND)).to_f64())
     };
-    inputs
-        .map(|bytes| {
-            let bits = u16::from_le_bytes([bytes[0], bytes[1]]);
-            *known.entry(bits).or_insert_with(|| after(bits))
-        })
-        .collect()
+    let value = |bytes: &[u8]| {
+        let bits = u16::from_le_bytes([bytes[0], bytes[1]]);
+        *known[usize::from(bits)].get_or_init(|| after(bits))
+    };
+    inputs.map(value).collect()
 }

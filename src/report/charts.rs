@@ -5,7 +5,7 @@ use super::axis::{Log, short};
 use super::story::{Background, is_arithmetic, rate};
 use super::svg::{Anchor, Drawing};
 use super::table::significant;
-use crate::limits::data_sheet;
+use crate::limits::{Ceilings, data_sheet};
 use crate::words;
 
 /// A drawing and its size.
@@ -197,9 +197,8 @@ fn point<'a>(row: &'a Row, arithmetic: bool, background: &Background) -> Option<
 /// Bytes and operations per second of a row's device: measured, else by its data sheet.
 fn roofs(row: &Row, background: &Background) -> (Option<f64>, Option<f64>) {
     let sheet = data_sheet(&row.device);
-    let measured = background.ceilings.iter().find(|c| c.device == row.device && c.backend == row.backend);
     let copy = if is_arithmetic(row) { None } else { copy_rate(row).map(|rate| rate * 1e9) };
-    let memory = measured.and_then(|c| c.memory()).or(copy).or(sheet.map(|s| s.memory_bandwidth));
+    let memory = background.measured(row, Ceilings::memory).or(copy).or(sheet.map(|s| s.memory_bandwidth));
     (memory, background.peak(row))
 }
 

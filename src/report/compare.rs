@@ -22,7 +22,8 @@ pub struct Options {
     /// Compare rows whose inputs, seeds, cache policies or clocks differ.
     pub across_inputs: bool,
     /// Compare times as multiples of the best copy in the same rounds, which cancels the pace of the
-    /// whole machine; `None` does so where a device only imitates a GPU.
+    /// whole machine. `None` compares medians, and of a device that only imitates a GPU the fastest samples:
+    /// whatever else a processor does only ever adds to a time.
     pub against_copy: Option<bool>,
 }
 
@@ -87,10 +88,12 @@ pub struct Comparison {
     pub rung: String,
     /// The backend.
     pub backend: String,
-    /// Medians over the runs, in milliseconds.
+    /// The middle of the runs' medians, in milliseconds.
     pub before_ms: Option<f64>,
-    /// Medians over the runs, in milliseconds.
+    /// The middle of the runs' medians, in milliseconds.
     pub after_ms: Option<f64>,
+    /// Whether both are of the fastest samples instead.
+    pub fastest: bool,
     /// After over before: above 1 is slower.
     pub ratio: Option<f64>,
     /// A 95 % interval of the ratio.
@@ -171,15 +174,33 @@ fn comparable(a: &[&Row], b: &[&Row], options: &Options) -> Result<()> {
     differ("clock", |row| row.clock.unwrap_or("none").to_string(), options.across_inputs, "--across-inputs")
 }
 
+/// What stands for a run's time.
+#[derive(Clone, Copy, PartialEq)]
+enum Time {
+    Median,
+    /// The median as a multiple of the best copy's.
+    OverCopy,
+    Fastest,
+}
+
+impl Time {
+    fn of(self, row: &Row) -> Option<f64> {
+        match self {
+            Time::Median => row.median_ms,
+            Time::OverCopy => row.share_of_copy.map(|share| 1.0 / share),
+            Time::Fastest => row.least_ms,
+        }
+    }
+}
+
 /// The logarithms of each run's time, and the variance of one run's median from its own samples.
-fn logs(rows: &[&Row], against_copy: bool) -> (Vec<f64>, f64) {
+fn logs(rows: &[&Row], time: Time) -> (Vec<f64>, f64) {
     let mut within = 0.0;
     let mut logs = Vec::new();
     for row in rows {
-        let copy = if against_copy { row.share_of_copy.map(|share| 1.0 / share) } else { row.median_ms };
-        let Some(value) = copy.filter(|v| *v > 0.0) else { continue };
+        let Some(value) = time.of(row).filter(|v| *v > 0.0) else { continue };
         logs.push(value.ln());
-        if let (Some(low), Some(high)) = (row.median_low_ms, row.median_high_ms) {
+        if let (Some(low), Some(high), false) = (row.median_low_ms, row.median_high_ms, time == Time::Fastest) {
             within += ((high / low).ln() / (2.0 * Z)).powi(2);
         }
     }
@@ -217,16 +238,24 @@ fn variance(logs: &[f64], within: f64, allowed: f64) -> f64 {
 
 fn one((problem, rung, backend): &Key, a: &[&Row], b: &[&Row], options: &Options) -> Comparison {
     let software = a.iter().chain(b).any(|row| row.software_adapter);
-    let copies = a.iter().chain(b).all(|row| row.share_of_copy.is_some() || row.median_ms.is_none());
-    let against_copy = options.against_copy.unwrap_or(software) && copies;
-    let median = |rows: &[&Row]| middle(&rows.iter().filter_map(|row| row.median_ms).collect::<Vec<_>>());
+    let all = |time: Time| a.iter().chain(b).all(|row| time.of(row).is_some() || row.median_ms.is_none());
+    let time = match options.against_copy {
+        Some(true) if all(Time::OverCopy) => Time::OverCopy,
+        None if software && all(Time::Fastest) => Time::Fastest,
+        None if software && all(Time::OverCopy) => Time::OverCopy,
+        _ => Time::Median,
+    };
+    let fastest = time == Time::Fastest;
+    let shown = |row: &&Row| if fastest { row.least_ms } else { row.median_ms };
+    let middle_of = |rows: &[&Row]| middle(&rows.iter().filter_map(shown).collect::<Vec<_>>());
     let verified = |rows: &[&Row]| rows.iter().all(|row| row.cell.verdict() == "verified");
     let mut result = Comparison {
         problem: problem.clone(),
         rung: rung.clone(),
         backend: backend.clone(),
-        before_ms: median(a),
-        after_ms: median(b),
+        before_ms: middle_of(a),
+        after_ms: middle_of(b),
+        fastest,
         ratio: None,
         interval: None,
         change: Change::Untimed,
@@ -241,7 +270,7 @@ fn one((problem, rung, backend): &Key, a: &[&Row], b: &[&Row], options: &Options
     if result.change != Change::Untimed {
         return result;
     }
-    let ((old, old_within), (new, new_within)) = (logs(a, against_copy), logs(b, against_copy));
+    let ((old, old_within), (new, new_within)) = (logs(a, time), logs(b, time));
     let (Some(before), Some(after)) = (middle(&old), middle(&new)) else { return result };
     let allowed = a.iter().chain(b).map(|row| allowance(row)).fold(0.0, f64::max);
     let deviation = (variance(&old, old_within, allowed) + variance(&new, new_within, allowed)).sqrt();
@@ -299,6 +328,9 @@ pub fn print(
         });
         text += &format!("{problem}\n\n{}\n", grid(style, header.map(String::from).to_vec(), lines.collect()));
     }
+    if shown.iter().any(|c| c.fastest) {
+        text += "fastest samples, not medians: the device only imitates a GPU, and a busy processor only adds to a time\n\n";
+    }
     Ok(text + &summary(all, options))
 }
 
@@ -337,7 +369,7 @@ fn json(all: &[Comparison], options: &Options) -> String {
         .iter()
         .map(|c| {
             json!({
-                "problem": c.problem, "rung": c.rung, "backend": c.backend, "before_ms": c.before_ms, "after_ms": c.after_ms,
+                "problem": c.problem, "rung": c.rung, "backend": c.backend, "before_ms": c.before_ms, "after_ms": c.after_ms, "fastest_samples": c.fastest,
                 "ratio": c.ratio, "ratio_low": c.interval.map(|i| i.0), "ratio_high": c.interval.map(|i| i.1),
                 "change": c.change.name().to_lowercase(), "regression": c.change.is_regression(),
             })
@@ -363,7 +395,7 @@ mod tests {
         let mut row = Row::new(&Transpose, &Transpose.ladder()[0], &problem, &device);
         row.cell = Cell::Verified { coverage: "every bit".into() };
         row.clock = Some("device");
-        (row.samples, row.median_ms) = (Some(100), Some(ms));
+        (row.samples, row.median_ms, row.least_ms) = (Some(100), Some(ms), Some(ms * 0.9));
         (row.median_low_ms, row.median_high_ms) = (Some(ms * 0.999), Some(ms * 1.001));
         row.share_of_copy = Some(0.5 / ms);
         vec![row]

@@ -23,6 +23,10 @@ pub const METRICS: &[&str] = &[
     DRAM_WRITE,
     TIME,
 ];
+/// The same for stores to shared memory by asynchronous copies, which not every device has.
+pub const ASYNC_METRICS: &[&str] = &[ASYNC_WAVES, ASYNC_CONFLICTS];
+const ASYNC_WAVES: &str = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum";
+const ASYNC_CONFLICTS: &str = "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum";
 const LOAD_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const LOAD_SECTORS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 const STORE_REQUESTS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
@@ -38,7 +42,8 @@ const DRAM_READ: &str = "dram__bytes_read.sum";
 const DRAM_WRITE: &str = "dram__bytes_write.sum";
 const TIME: &str = "gpu__time_duration.sum";
 
-/// The figures of one side; `None` where it has none.
+/// The figures of one side; `None` where it has none. Those of a kind of access that a kernel does not
+/// have are 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
     /// Sectors of an average global load.
@@ -78,10 +83,10 @@ impl Figures {
     /// What the simulator counted.
     pub fn of_profile(totals: &Counters, occupancy: &Occupancy) -> Figures {
         Figures {
-            sectors_per_load: totals.global_load.sectors_per_request(),
-            sectors_per_store: totals.global_store.sectors_per_request(),
-            load_turns: totals.shared_load.conflict_degree(),
-            store_turns: totals.shared_store.conflict_degree(),
+            sectors_per_load: totals.global_load.sectors_per_request().or(Some(0.0)),
+            sectors_per_store: totals.global_store.sectors_per_request().or(Some(0.0)),
+            load_turns: totals.shared_load.conflict_degree().or(Some(0.0)),
+            store_turns: totals.shared_store.conflict_degree().or(Some(0.0)),
             lanes: totals.lanes_per_instruction(),
             instructions: Some(totals.instructions as f64),
             warps: Some(f64::from(occupancy.warps)),
@@ -116,7 +121,7 @@ pub fn of_ncu(text: &str) -> Vec<Launch> {
             };
             Launch {
                 kernel: place("Kernel Name").and_then(|at| record.get(at)).unwrap_or_default().to_string(),
-                metrics: METRICS.iter().filter_map(number).collect(),
+                metrics: METRICS.iter().chain(ASYNC_METRICS).filter_map(number).collect(),
             }
         })
         .collect()
@@ -132,16 +137,18 @@ impl Figures {
         // A metric that one launch lacks is not known of all of them.
         let sum = |name: &str| launches.iter().map(|launch| of(launch, name)).sum::<Option<f64>>();
         let lanes = launches.iter().map(|launch| Some(of(launch, LANES)? * of(launch, INSTRUCTIONS)?)).sum();
-        let ratio = |over: Option<f64>, under: Option<f64>| Some(over? / under.filter(|u| *u > 0.0)?);
-        let turns = |waves: &str, conflicts: &str| {
-            let (waves, conflicts) = (sum(waves)?, sum(conflicts)?);
-            ratio(Some(waves), Some(waves - conflicts))
+        let ratio = |over: Option<f64>, under: Option<f64>| match (over?, under?) {
+            (over, under) if under > 0.0 => Some(over / under),
+            (over, _) => (over == 0.0).then_some(0.0),
         };
+        let turns = |waves: Option<f64>, conflicts: Option<f64>| ratio(waves, Some(waves? - conflicts?));
+        // A device without asynchronous copies has none.
+        let with = |name: &str, more: &str| Some(sum(name)? + sum(more).unwrap_or(0.0));
         Some(Figures {
             sectors_per_load: ratio(sum(LOAD_SECTORS), sum(LOAD_REQUESTS)),
             sectors_per_store: ratio(sum(STORE_SECTORS), sum(STORE_REQUESTS)),
-            load_turns: turns(LOAD_WAVES, LOAD_CONFLICTS),
-            store_turns: turns(STORE_WAVES, STORE_CONFLICTS),
+            load_turns: turns(sum(LOAD_WAVES), sum(LOAD_CONFLICTS)),
+            store_turns: turns(with(STORE_WAVES, ASYNC_WAVES), with(STORE_CONFLICTS, ASYNC_CONFLICTS)),
             lanes: ratio(lanes, sum(INSTRUCTIONS)),
             instructions: sum(INSTRUCTIONS),
             warps: sum(WARPS).map(|warps| warps / launches.len() as f64),
@@ -187,7 +194,11 @@ pub fn print(format: &str, head: &str, lines: &[Line], unicode: bool) -> Result<
         for (by, figures) in [("simulator", &line.simulated), ("hardware", &line.measured)] {
             let Some(figures) = figures else { continue };
             let mut cells = vec![line.rung.clone(), by.into()];
-            let number = |(_, _, digits, of): &Column| of(figures).map(|v| format!("{v:.digits$}")).unwrap_or_default();
+            let number = |(_, _, digits, of): &Column| match of(figures) {
+                None => String::new(),
+                Some(0.0) => "-".into(),
+                Some(value) => format!("{value:.digits$}"),
+            };
             cells.extend(COLUMNS.iter().map(number));
             table.push(cells);
         }
@@ -198,9 +209,9 @@ pub fn print(format: &str, head: &str, lines: &[Line], unicode: bool) -> Result<
             text += &format!("{}: {note}\n", line.rung);
         }
     }
-    Ok(
-        text + "\nwarps/SM: those that fit (simulator), those active on average (hardware); an empty cell: that side has no such figure\n"
-    )
+    Ok(text
+        + "\nwarps/SM: those that fit (simulator), those active on average (hardware)\n\
+                -: the kernel has no such access; an empty cell: the simulator has no time and no device memory\n")
 }
 
 fn json(head: &str, lines: &[Line]) -> String {

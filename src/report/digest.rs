@@ -3,7 +3,7 @@
 
 use super::charts::series;
 use super::columns::{Columns, bar};
-use super::story::{is_arithmetic, rate, told};
+use super::story::{NO_DIFFERENCE, Step, is_arithmetic, is_real, rate, told};
 use super::table::{clock, described, note, significant, wrapped};
 use super::{Page, Row};
 use crate::words::{self, Said};
@@ -56,6 +56,9 @@ fn one(rows: &[Row], page: &Page) -> String {
     let language = page.background.language;
     if timed {
         text += &times(&kept, &backends, &mut notes).text(width);
+    } else if rows.iter().all(|row| row.counters.is_none()) {
+        text += &format!("{}\n", words::ONLY_VERIFIED.text(language));
+        text += &verdicts(&kept, &backends, &mut notes).text(width);
     } else {
         text += &format!("{}\n", words::NO_TIME.text(language));
         text += &counters(&kept, &mut notes).text(width);
@@ -127,7 +130,7 @@ fn rank(row: &Row) -> f64 {
 }
 
 /// The ratio of each line's rung to the line above it, on the backend that the story is told of.
-fn steps(rows: &[Row], lines: &[Line<'_>]) -> Vec<Option<(f64, f64, f64)>> {
+fn steps(rows: &[Row], lines: &[Line<'_>]) -> Vec<Option<Step>> {
     let own = told(rows);
     let place = |line: &Line<'_>| {
         let row = line.cells.iter().flatten().find(|row| own.iter().any(|o| std::ptr::eq(*o, **row)))?;
@@ -153,18 +156,14 @@ fn steps(rows: &[Row], lines: &[Line<'_>]) -> Vec<Option<(f64, f64, f64)>> {
     steps
 }
 
-fn is_real((_, low, high): (f64, f64, f64)) -> bool {
-    low > 1.0 || high < 1.0
-}
-
 /// How much a step says: nothing where it is noise.
-fn weight(step: Option<(f64, f64, f64)>) -> f64 {
+fn weight(step: Option<Step>) -> f64 {
     step.filter(|step| is_real(*step)).map_or(0.0, |(ratio, ..)| ratio.ln().abs())
 }
 
 /// Which lines to show: all, or without those that changed least. The first, the best of each backend, the
 /// selected one, a vendor's and what failed always stay.
-fn shown(lines: &[Line<'_>], steps: &[Option<(f64, f64, f64)>]) -> Vec<bool> {
+fn shown(lines: &[Line<'_>], steps: &[Option<Step>]) -> Vec<bool> {
     let backends = lines.first().map_or(0, |line| line.cells.len());
     let mut stays: Vec<bool> = lines
         .iter()
@@ -198,7 +197,13 @@ fn facts(rows: &[Row], page: &Page, width: usize) -> String {
     let half = |row: &Row| Some((row.median_high_ms? - row.median_low_ms?) / (2.0 * row.median_ms?) * 100.0);
     let widest =
         told(rows).into_iter().filter_map(half).fold(None, |most: Option<f64>, h| Some(most.map_or(h, |m| m.max(h))));
-    facts.extend(widest.map(|half| text(words::KNOWN_TO.with([format!("{half:.1}"), format!("{:.1}", 2.0 * half)]))));
+    /// Per cent beyond which a median says nothing.
+    const BADLY: f64 = 10.0;
+    let apart = |half: f64| (2.0 * half).max(100.0 * NO_DIFFERENCE);
+    facts.extend(widest.map(|half| match half > BADLY {
+        true => text(words::KNOWN_BADLY.with([format!("{half:.0}")])),
+        false => text(words::KNOWN_TO.with([half, apart(half)].map(|value| format!("{value:.1}")))),
+    }));
     if let Some(peak) = rows.iter().filter_map(|row| row.device_peak_bytes).max() {
         let peak = bytes(peak);
         let mut leaks: Vec<&str> = rows.iter().flat_map(|row| &row.device_leaks).map(String::as_str).collect();
@@ -209,7 +214,8 @@ fn facts(rows: &[Row], page: &Page, width: usize) -> String {
         });
     }
     if rows.iter().any(|row| row.selected == Some(true)) {
-        facts.push(words::STARRED.text(language).to_string());
+        let tuned = rows.iter().any(|row| row.selected == Some(true) && row.tuned == Some(true));
+        facts.push(if tuned { &words::STARRED_TUNED } else { &words::STARRED }.text(language).to_string());
     }
     let semicolon = if language == words::Language::Chinese { "；" } else { "; " };
     if facts.is_empty() { String::new() } else { wrapped(&format!("{}\n", facts.join(semicolon)), Some(width)) }
@@ -272,6 +278,25 @@ fn times(lines: &[&Line<'_>], backends: &[(String, String)], notes: &mut Vec<Str
     Columns { heads, lines: table }
 }
 
+/// The verdict of each backend, where nothing else is known.
+fn verdicts(lines: &[&Line<'_>], backends: &[(String, String)], notes: &mut Vec<String>) -> Columns {
+    let mut heads = vec![("rung".to_string(), 9)];
+    heads.extend(backends.iter().map(|(backend, _)| (backend.clone(), 9)));
+    let mut table = Vec::new();
+    for line in lines {
+        let mut cells = vec![line.label.clone()];
+        cells.extend(line.cells.iter().map(|cell| match cell {
+            None => "-".into(),
+            Some(row) => {
+                let mark = if row.selected == Some(true) { " *" } else { "" };
+                format!("{}{mark}{}", row.cell.verdict(), note(row, notes))
+            }
+        }));
+        table.push(cells);
+    }
+    Columns { heads, lines: table }
+}
+
 /// What the simulator counted.
 fn counters(lines: &[&Line<'_>], notes: &mut Vec<String>) -> Columns {
     let heads = [("rung", 9), ("ld", 9), ("st", 9), ("used", 8), ("turns ld", 7), ("turns st", 7)];
@@ -311,13 +336,16 @@ fn counters(lines: &[&Line<'_>], notes: &mut Vec<String>) -> Columns {
 }
 
 /// The best, the steps that matter, and in one line each those that do not.
-fn story(rows: &[Row], lines: &[Line<'_>], steps: &[Option<(f64, f64, f64)>], page: &Page) -> String {
+fn story(rows: &[Row], lines: &[Line<'_>], steps: &[Option<Step>], page: &Page) -> String {
     let background = &page.background;
     let language = background.language;
     let own = told(rows);
     let mut text = String::new();
     for line in background.best(rows) {
         text += &format!("{line}\n");
+    }
+    if rows.iter().all(|row| row.median_ms.is_none()) {
+        text.extend(background.best_counted(&own).map(|line| format!("{line}\n")));
     }
     // The told rungs among the lines, each with its line.
     let of = |line: &Line<'_>| own.iter().position(|o| line.cells.iter().flatten().any(|row| std::ptr::eq(*row, *o)));

@@ -29,17 +29,20 @@ pub(super) fn fields(row: &Row) -> Map<String, Value> {
     }
     put("verdict", json!(row.cell.verdict()));
     put("selected", json!(row.selected));
+    put("tuned", json!(row.tuned));
     put("reason", json!(row.cell.reason()));
     let coverage = match &row.cell {
         Cell::Verified { coverage } => Some(coverage),
         _ => None,
     };
     put("coverage", json!(coverage));
+    put("launches", json!(row.launches));
     put("clock", json!(row.clock));
     put("samples", json!(row.samples));
     put("median_ms", json!(row.median_ms));
     put("median_low_ms", json!(row.median_low_ms));
     put("median_high_ms", json!(row.median_high_ms));
+    put("least_ms", json!(row.least_ms));
     put("p05_ms", json!(row.p05_ms));
     put("p95_ms", json!(row.p95_ms));
     put("gbps", json!(row.gbps));

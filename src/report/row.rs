@@ -72,8 +72,12 @@ pub struct Row {
     /// Which operands are stored transposed (`NN`, `NT`, `TN`, `TT`), where the op has a choice.
     pub layout: Option<String>,
     pub cell: Cell,
-    /// Whether it is the rung that the op selects here; `None` where the op has no opinion.
+    /// Launches of one run, where it ran.
+    pub launches: Option<usize>,
+    /// Whether it is the rung that the library takes here; `None` where the op has no opinion.
     pub selected: Option<bool>,
+    /// Whether that was found by tuning on this device, and not from the measurements that come with the crate.
+    pub tuned: Option<bool>,
     pub input: Option<String>,
     pub seed: Option<u64>,
     pub commit: Option<String>,
@@ -81,6 +85,8 @@ pub struct Row {
     pub cache_policy: Option<String>,
     pub samples: Option<usize>,
     pub median_ms: Option<f64>,
+    /// The fastest sample.
+    pub least_ms: Option<f64>,
     pub p05_ms: Option<f64>,
     pub p95_ms: Option<f64>,
     /// A 95 % confidence interval of the median.
@@ -164,6 +170,8 @@ impl Row {
             layout: op.layout(problem),
             cell: Cell::Absent("not run".into()),
             selected: op.select(device, problem).map(|chosen| chosen.id() == rung.id()),
+            launches: None,
+            tuned: None,
             input: None,
             seed: None,
             commit: option_env!("GPU_LADDER_COMMIT").map(str::to_string),
@@ -171,6 +179,7 @@ impl Row {
             cache_policy: None,
             samples: None,
             median_ms: None,
+            least_ms: None,
             p05_ms: None,
             p95_ms: None,
             median_low_ms: None,
@@ -217,6 +226,14 @@ impl Row {
         let batch = if self.batch == 1 { String::new() } else { format!(", batch {}", self.batch) };
         let layout = self.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
         format!("{} {}, {}{batch}{layout}", self.op, self.element, dims.join(", "))
+    }
+
+    /// Takes note of which rung the library takes, where tuning found one.
+    pub(crate) fn set_choice(&mut self, tuned: Option<&str>) {
+        if let Some(rung) = tuned {
+            self.selected = Some(self.rung == rung);
+        }
+        self.tuned = self.selected.map(|_| tuned.is_some());
     }
 
     /// The ratio to the rung before it, with its interval.
@@ -281,6 +298,7 @@ impl Row {
         self.cache_policy = Some(samples.cache_policy.clone());
         self.samples = Some(samples.ns.len());
         self.median_ms = ms(median);
+        self.least_ms = ms(samples.quantile(0.0));
         self.p05_ms = ms(samples.quantile(0.05));
         self.p95_ms = ms(samples.quantile(0.95));
         self.median_low_ms = ms(low);

@@ -2,7 +2,6 @@
 //! what each step changed, whether a difference is real, and what is suspicious about the times.
 
 use super::Row;
-use super::axis::short;
 use super::table::significant;
 use crate::limits::{Ceilings, data_sheet};
 use crate::words::{self, Language, Said};
@@ -11,6 +10,17 @@ use crate::words::{self, Language, Said};
 use crate::counted::{Counted, Counts};
 #[cfg(feature = "sim")]
 use crate::diagnose::{Finding, Measured, diagnose};
+
+/// The time of the rung before over a rung's own, with a 95 % interval.
+pub type Step = (f64, f64, f64);
+
+/// What no two runs of one build agree within, as a share.
+pub const NO_DIFFERENCE: f64 = 0.005;
+
+/// Whether a step is a difference: beyond its own noise, and beyond what runs of one build differ by.
+pub fn is_real((ratio, low, high): Step) -> bool {
+    (low > 1.0 || high < 1.0) && (ratio - 1.0).abs() >= NO_DIFFERENCE
+}
 
 /// What the sentences may draw on besides the rows.
 #[derive(Debug, Clone, Default)]
@@ -41,9 +51,21 @@ pub fn is_arithmetic(row: &Row) -> bool {
 impl Background {
     /// The most operations per second of a row's device and element type: measured, or by its data sheet.
     pub fn peak(&self, row: &Row) -> Option<f64> {
-        let measured = self.ceilings.iter().find(|c| c.device == row.device && c.backend == row.backend);
         let sheet = || (row.element == "f32").then(|| data_sheet(&row.device).map(|sheet| sheet.f32_flops))?;
-        measured.and_then(|c| c.flops(&row.element)).or_else(sheet)
+        self.measured_peak(row).or_else(sheet)
+    }
+
+    fn measured_peak(&self, row: &Row) -> Option<f64> {
+        self.measured(row, |ceilings| ceilings.flops(&row.element))
+    }
+
+    /// What `limits` measured of a row's device: through the row's own backend, or else through another one.
+    pub fn measured(&self, row: &Row, what: impl Fn(&Ceilings) -> Option<f64>) -> Option<f64> {
+        let of = |own: bool| {
+            let mut devices = self.ceilings.iter().filter(|c| c.device == row.device);
+            what(devices.find(|c| (c.backend == row.backend) == own)?)
+        };
+        of(true).or_else(|| of(false))
     }
 
     /// The idea of a row's rung, in its ladder's words; empty where no ladder has it.
@@ -84,6 +106,31 @@ impl Background {
         backends.iter().filter_map(best).map(|row| self.headline(row)).collect()
     }
 
+    /// Which rungs the counters alone favour, where nothing was timed.
+    pub fn best_counted(&self, rows: &[&Row]) -> Option<String> {
+        /// Shares of the bytes moved that are used, and turns of a shared access, that are as good as best.
+        const USED: f64 = 0.95;
+        const TURNS: f64 = 1.05;
+        let first = *rows.first()?;
+        let counted = || rows.iter().filter_map(|row| Some((*row, row.counters.as_ref()?)));
+        if is_arithmetic(first) {
+            let reuse = |row: &Row| row.counters.as_ref()?.arithmetic_intensity;
+            let (row, most) =
+                counted().filter_map(|(row, _)| Some((row, reuse(row)?))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+            let values = [format!("{most:.1}"), format!("{:.1}", reuse(first)?)];
+            let [most, least] = values;
+            return Some(
+                words::BEST_REUSE.with([row.backend.clone(), row.rung.clone(), most, least]).text(self.language),
+            );
+        }
+        let (row, counters) = counted().find(|(_, counters)| {
+            counters.global_efficiency.is_some_and(|used| used >= USED)
+                && counters.conflict_degree.is_none_or(|turns| turns <= TURNS)
+        })?;
+        let used = format!("{:.0}", counters.global_efficiency? * 100.0);
+        Some(words::BEST_COUNTED.with([row.backend.clone(), row.rung.clone(), used]).text(self.language))
+    }
+
     fn headline(&self, row: &Row) -> String {
         let text = |said: Said| said.text(self.language);
         let mut parts = Vec::new();
@@ -100,8 +147,7 @@ impl Background {
             if let Some((peak, tflops)) = self.peak(row).zip(row.tflops) {
                 let peak_text = format!("{:.1} TFLOP/s", peak / 1e12);
                 let share = percent(tflops * 1e12 / peak);
-                let measured = self.ceilings.iter().any(|c| c.device == row.device && c.flops(&row.element).is_some());
-                let phrase = if measured { &words::OF_MEASURED } else { &words::OF_SHEET };
+                let phrase = if self.measured_peak(row).is_some() { &words::OF_MEASURED } else { &words::OF_SHEET };
                 parts.push(text(phrase.with([share, peak_text])));
             }
         } else {
@@ -124,14 +170,16 @@ impl Background {
     }
 
     /// A ratio of times with its interval, to the rung `before`, and whether it is a real difference.
-    pub fn ratio(&self, (ratio, low, high): (f64, f64, f64), before: &str) -> Option<String> {
-        let values = [format!("{ratio:.2}"), before.to_string(), format!("{low:.2}"), format!("{high:.2}")];
-        let phrase = if low > 1.0 {
-            &words::STEP_FASTER
-        } else if high < 1.0 {
-            &words::STEP_SLOWER
-        } else {
-            &words::STEP_SAME
+    pub fn ratio(&self, step: Step, before: &str) -> Option<String> {
+        let (ratio, low, high) = step;
+        // Two digits would call a small difference none, and a small share 0.
+        let digits = if (ratio - 1.0).abs() < 0.05 || ratio < 0.1 { 3 } else { 2 };
+        let number = |value: f64| format!("{value:.digits$}");
+        let values = [number(ratio), before.to_string(), number(low), number(high)];
+        let phrase = match is_real(step) {
+            false => &words::STEP_SAME,
+            true if ratio > 1.0 => &words::STEP_FASTER,
+            true => &words::STEP_SLOWER,
         };
         Some(phrase.with(values).text(self.language))
     }
@@ -281,22 +329,21 @@ fn changes(before: &Counted, after: &Counted) -> Vec<Said> {
     compare(&words::CHANGED_SECTORS_LOAD, load(a), load(b), 1);
     compare(&words::CHANGED_SECTORS_STORE, store(a), store(b), 1);
     compare(&words::CHANGED_CONFLICTS, a.shared().conflict_degree(), b.shared().conflict_degree(), 1);
+    // Totals grow with the problem that is counted, which is not the one of the row: their ratio tells more.
     let same_problem = before.problem == after.problem;
-    let moved = |c: &crate::sim::Counters| same_problem.then_some(c.global().moved_bytes as f64);
-    if let (Some(old), Some(new)) = (moved(a), moved(b))
-        && (new / old - 1.0).abs() >= WORTH_A_WORD
-        && said.len() < MOST
-    {
-        said.push(words::CHANGED_MOVED.with([short(old), short(new)]));
-    }
+    let mut times = |phrase: &'static words::Phrase, old: f64, new: f64| {
+        if same_problem && (new / old - 1.0).abs() >= WORTH_A_WORD && said.len() < MOST {
+            said.push(phrase.with([format!("{:.2}", new / old)]));
+        }
+    };
+    times(&words::CHANGED_MOVED, a.global().moved_bytes as f64, b.global().moved_bytes as f64);
+    times(&words::CHANGED_INSTRUCTIONS, a.instructions as f64, b.instructions as f64);
     let mut compare = |phrase: &'static words::Phrase, old: Option<f64>, new: Option<f64>, digits: usize| {
         let (Some(old), Some(new)) = (old, new) else { return };
         if (new / old - 1.0).abs() >= WORTH_A_WORD && said.len() < MOST {
             said.push(phrase.with([format!("{old:.digits$}"), format!("{new:.digits$}")]));
         }
     };
-    let instructions = |c: &crate::sim::Counters| same_problem.then_some(c.instructions as f64);
-    compare(&words::CHANGED_INSTRUCTIONS, instructions(a), instructions(b), 0);
     compare(&words::CHANGED_LANES, a.lanes_per_instruction(), b.lanes_per_instruction(), 1);
     said
 }
@@ -397,6 +444,9 @@ mod tests {
         let said = |row: &Row| Background::default().step(row, "naive").expect("a step");
         assert_eq!(said(&with(3.17, 3.16, 3.18)), "3.17x as fast as naive (3.16 to 3.18)");
         assert!(said(&with(1.001, 0.998, 1.004)).starts_with("no real difference from naive"));
+        // Beyond its own noise, and still nothing to speak of.
+        assert_eq!(said(&with(0.997, 0.996, 0.998)), "no real difference from naive: 0.997x (0.996 to 0.998)");
+        assert_eq!(said(&with(0.99, 0.989, 0.991)), "SLOWER, 0.990x as fast as naive (0.989 to 0.991)");
         assert!(said(&with(0.6, 0.59, 0.61)).starts_with("SLOWER"));
         assert_eq!(Background::default().step(&row(), "naive"), None);
     }

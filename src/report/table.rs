@@ -269,6 +269,9 @@ pub(super) fn note(row: &Row, notes: &mut Vec<String>) -> String {
 /// A rate with three significant digits or all its whole ones.
 pub(crate) fn significant(value: Option<f64>) -> String {
     let Some(value) = value else { return String::new() };
+    if value == 0.0 {
+        return "0".into();
+    }
     let digits = if value >= 100.0 { 0 } else { (2 - value.max(1e-6).log10().floor() as i32).clamp(0, 8) as usize };
     format!("{value:.digits$}")
 }
@@ -277,7 +280,9 @@ pub(crate) fn significant(value: Option<f64>) -> String {
 fn heading(rows: &[Row]) -> String {
     let mut text = described(rows);
     if rows.iter().any(|r| r.selected == Some(true)) {
-        text.push_str("* is the rung that the op selects for this problem on this device\n");
+        let tuned = rows.iter().any(|r| r.selected == Some(true) && r.tuned == Some(true));
+        let found = if tuned { ", found by tuning" } else { "" };
+        text.push_str(&format!("* is the rung that the library takes for this problem on this device{found}\n"));
     }
     text + &clock(rows)
 }

@@ -28,6 +28,17 @@ impl<B: Backend> Session<B> {
     /// # Errors
     /// [`Error::Unsupported`] where the backend has no clock and in a browser, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
+        self.time_in_a_row(contenders, timing, 1).await
+    }
+
+    /// The same, where each sample is of `runs` in a row, as the share of one: what a start and the reading
+    /// of the clock cost is shared out.
+    pub(crate) async fn time_in_a_row(
+        &self,
+        contenders: &[&Verified<B>],
+        timing: &Timing,
+        runs: usize,
+    ) -> Result<Vec<Samples>> {
         timing.check()?;
         if cfg!(target_arch = "wasm32") {
             return Err(Error::unsupported("timing", "the standard library has no clock in a browser"));
@@ -42,7 +53,7 @@ impl<B: Backend> Session<B> {
             || start.elapsed() < timing.warmup
             || (!settled && start.elapsed() < timing.warmup * MOST_WARMUPS)
         {
-            let rounds = self.rounds(&prepared, &rings, turn, together).await?;
+            let rounds = self.rounds(&prepared, &rings, turn, together, runs).await?;
             turn += together;
             let before = round_ns;
             round_ns = rounds.iter().rev().take(1).flatten().sum();
@@ -54,8 +65,8 @@ impl<B: Backend> Session<B> {
         let mut done = 0;
         while done < timing.max_rounds {
             let count = together.min(timing.max_rounds - done);
-            for ns in self.rounds(&prepared, &rings, turn, count).await? {
-                all.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns));
+            for ns in self.rounds(&prepared, &rings, turn, count, runs).await? {
+                all.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns / runs as f64));
             }
             turn += count;
             done += count;
@@ -88,12 +99,12 @@ impl<B: Backend> Session<B> {
 
     /// The least time of each of `contenders` in a few rounds, in nanoseconds: to leave out what is
     /// far from the best before it is verified and measured, and no figure to show.
-    pub(crate) async fn look(&self, contenders: &[&Prepared<B>]) -> Result<Vec<f64>> {
+    pub(crate) async fn look(&self, contenders: &[&Prepared<B>], warm_cache: bool) -> Result<Vec<f64>> {
         const ROUNDS: usize = 4;
-        let rings = self.rings(contenders, false).await?;
+        let rings = self.rings(contenders, warm_cache).await?;
         // Behind those in which some buffers are met for the first time.
         let first = rings.iter().map(Vec::len).max().unwrap_or(0).div_ceil(contenders.len().max(1));
-        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS).await?;
+        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS, 1).await?;
         let least = |index: usize| rounds.iter().skip(first).map(|round| round[index]).fold(f64::INFINITY, f64::min);
         Ok((0..contenders.len()).map(least).collect())
     }
@@ -107,21 +118,27 @@ impl<B: Backend> Session<B> {
         Ok(rings)
     }
 
-    /// Runs `count` rounds and returns the nanoseconds of each contender, round by round.
+    /// Runs `count` rounds, in each every contender `runs` times in a row, and returns the nanoseconds of
+    /// each contender's runs together, round by round.
     async fn rounds(
         &self,
         contenders: &[&Prepared<B>],
         rings: &[Vec<Arc<Slot<B>>>],
         first: usize,
         count: usize,
+        runs: usize,
     ) -> Result<Vec<Vec<f64>>> {
         let orders: Vec<_> = (first..first + count).map(|turn| order::of_round(contenders.len(), turn)).collect();
         let mut works = Vec::new();
         for (turn, order) in (first..).zip(&orders) {
             for (place, &index) in order.iter().enumerate() {
-                // The next buffers for every work, not for every round: contenders share them.
-                let (ring, work) = (&rings[index], turn * contenders.len() + place);
-                works.push(contenders[index].launches(&ring[work % ring.len()])?);
+                // The next buffers for every run, not for every round: contenders share them.
+                let (ring, first) = (&rings[index], (turn * contenders.len() + place) * runs);
+                let mut work = Vec::new();
+                for run in first..first + runs {
+                    work.append(&mut contenders[index].launches(&ring[run % ring.len()])?);
+                }
+                works.push(work);
             }
         }
         let slices: Vec<&[Launch<'_, B>]> = works.iter().map(Vec::as_slice).collect();

@@ -1,6 +1,6 @@
 //! The ideas of the rungs: each row tells its own, in English and in Chinese.
 
-use super::Language;
+use super::{Language, reasons};
 use crate::rung::Rung;
 
 /// The idea of a rung in a language; in English where nobody has translated it.
@@ -9,6 +9,15 @@ pub fn idea(rung: &Rung, language: Language) -> String {
         Language::Chinese if !rung.chinese.is_empty() => rung.chinese.to_string(),
         _ => rung.idea.to_string(),
     }
+}
+
+/// Why the idea of a rung pays, in a language; in English where nobody has translated it.
+pub fn because(op: &str, rung: &Rung, language: Language) -> String {
+    let translated = match language {
+        Language::English => None,
+        Language::Chinese => reasons::of(op, rung),
+    };
+    translated.map_or_else(|| rung.because.to_string(), String::from)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What the reports say in sentences, in every language they speak: one table of phrases.
 
 mod ideas;
+mod reasons;
 mod table;
 
-pub use ideas::idea;
+pub use ideas::{because, idea};
 pub use table::*;
 
 use std::fmt;

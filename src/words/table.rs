@@ -31,7 +31,7 @@ phrases! {
     AT_THE_LIMIT = "at the limit of memory", "已达内存极限";
     COPY_RATE = "it moves its bytes at {0} % of the best copy's rate", "搬运速度是最快复制的 {0} %";
     FEWER_BYTES = "Nothing is left to gain from memory; only fewer bytes would help", "访存已无可提高之处；只有减少字节数才有帮助";
-    AT_THE_PEAK = "at the limit of arithmetic", "已达运算极限";
+    AT_THE_PEAK = "near the limit of arithmetic", "接近运算极限";
     PEAK_RATE = "it computes at {0} % of the device's {1} TFLOP/s", "运算速度是设备 {1} TFLOP/s 的 {0} %";
     OTHER_UNITS = "Only other units (tensor cores) or fewer operations would help", "只有换用其他单元（张量核）或减少运算才有帮助";
     BYTES_USED = "{0} % of the bytes moved are used", "搬运的字节只有 {0} % 被用到";
@@ -47,7 +47,11 @@ phrases! {
     LANES_FIGURE = "{0} lanes", "{0} 个线程";
     BRANCH_ON_WARP = "Branch on the warp rather than the thread, sort the work, or use smaller blocks at the edges", "按线程束而不是按线程分支、将工作排序，或在边缘使用更小的线程块";
     WARPS_FIT = "{0} warps fit a multiprocessor", "一个多处理器只容得下 {0} 个线程束";
-    LIMITS_BLOCKS = "{0} limits the resident blocks to {1}", "{0} 把常驻线程块限制为 {1} 个";
+    THREADS_LIMIT = "the number of threads limits the resident blocks to {0}", "线程数把常驻线程块限制为 {0} 个";
+    WARPS_LIMIT = "the number of warps limits the resident blocks to {0}", "线程束数把常驻线程块限制为 {0} 个";
+    BLOCKS_LIMIT = "the resident blocks are the most that there may be, {0}", "常驻线程块已达允许的最多 {0} 个";
+    SHARED_LIMITS = "shared memory limits the resident blocks to {0}", "共享内存把常驻线程块限制为 {0} 个";
+    REGISTERS_LIMIT = "registers limit the resident blocks to {0}", "寄存器把常驻线程块限制为 {0} 个";
     OCCUPANCY = "{0} % occupancy", "占用率 {0} %";
     ONLY_IF_WAITING = "Act only if the kernel waits for memory: few warps with much independent work each are as good", "只在内核等待内存时才需处理：少量线程束若各有许多独立的工作也一样好";
     FEW_BLOCKS = "{0} blocks for {1} multiprocessors", "{1} 个多处理器只有 {0} 个线程块";
@@ -89,6 +93,8 @@ phrases! {
 
     // The story of a ladder: `run` and `report`.
     BEST = "{0}: best is {1}, {2}", "{0}：最快的是 {1}，{2}";
+    BEST_COUNTED = "{0}: nothing is wasted from {1} on: {2} % of the bytes moved are used, and shared memory is served at once; which is fastest, a GPU tells", "{0}：从 {1} 起没有浪费：搬运的字节有 {2} % 被用到，共享内存一次服务完；哪一级最快要由 GPU 来定";
+    BEST_REUSE = "{0}: {1} does the most with what it loads, {2} operations for each byte (the first rung {3}); which is fastest, a GPU tells", "{0}：{1} 对载入数据的利用最充分，每字节 {2} 次运算（第一级为 {3}）；哪一级最快要由 GPU 来定";
     OF_COPY = "{0} % of the best copy of the same bytes", "为复制同样字节的最好成绩的 {0} %";
     OF_SHEET = "{0} % of the data sheet's {1}", "为数据手册 {1} 的 {0} %";
     OF_MEASURED = "{0} % of the measured {1}", "为实测上限 {1} 的 {0} %";
@@ -101,23 +107,51 @@ phrases! {
     SMALLER_STEPS = "smaller steps: {0}", "较小的变化：{0}";
     EVERY_OUTPUT = "every output verified", "所有输出均已验证";
     KNOWN_TO = "medians known to {0} %: two rungs further apart than {1} % differ", "中位数精确到 {0} %：相差超过 {1} % 的两级确有差别";
+    KNOWN_BADLY = "medians known to {0} % only: nothing to compare by (a quiet machine and --budget 10s help)", "中位数只精确到 {0} %：无法比较（请在空闲的机器上用 --budget 10s 重测）";
     AT_MOST = "device memory: {0} at most, all given back", "设备内存：最多 {0}，已全部归还";
     LEAKED = "device memory: {0} at most; NOT given back: {1}", "设备内存：最多 {0}；未归还：{1}";
     STARRED = "* the library's choice here", "* 库在此处的选择";
+    STARRED_TUNED = "* the library's choice here, found by tuning", "* 库在此处的选择（由调优得出）";
     NOT_SHOWN = "not shown: {0}; --all shows every rung, variant, reason and line of source", "未显示：{0}；--all 显示所有级、变体、原因和源码行";
     VARIANTS = "variants: {0}", "变体 {0} 个";
     MINOR_RUNGS = "rungs that changed little: {0}", "变化不大的级 {0} 个";
     ABSENT_RUNGS = "rungs that do not take this problem or device: {0}", "不适用于此问题或设备的级 {0} 个";
-    NO_TIME = "counted by the simulator; no time is measured or guessed", "由模拟器计数；不测量也不猜测时间";
+    NO_TIME = "counted by the simulator, the same in every run; no time is measured or guessed", "由模拟器计数，每次运行都相同；不测量也不猜测时间";
+    ONLY_VERIFIED = "verified, and not timed", "只验证，未计时";
     COUNTERS_READ = "ld, st: 32-byte sectors that a warp's load or store moves, of those it needs; used: share of those bytes; turns: 1 where shared memory serves a warp at once; lanes: active of 32; warps: resident", "ld、st：线程束每次载入或存储搬运的 32 字节扇区数及其所需数；used：用到的字节；turns：1 表示共享内存一次服务完；lanes：32 个线程中活动的；warps：常驻线程束";
     CHANGED = "counted: {0}", "计数：{0}";
     BOUND_BY = "{0} ({1})", "{0}（{1}）";
     CHANGED_SECTORS_LOAD = "sectors/load {0} -> {1}", "每次载入扇区 {0} -> {1}";
     CHANGED_SECTORS_STORE = "sectors/store {0} -> {1}", "每次存储扇区 {0} -> {1}";
     CHANGED_CONFLICTS = "bank conflicts {0} -> {1}", "存储体冲突 {0} -> {1}";
-    CHANGED_INSTRUCTIONS = "instructions {0} -> {1}", "指令 {0} -> {1}";
+    CHANGED_INSTRUCTIONS = "instructions x{0}", "指令数为 {0} 倍";
     CHANGED_LANES = "lanes {0} -> {1}", "活动线程 {0} -> {1}";
-    CHANGED_MOVED = "bytes through memory {0} -> {1}", "经内存的字节 {0} -> {1}";
+    CHANGED_MOVED = "bytes through memory x{0}", "经内存的字节为 {0} 倍";
+
+    // One rung in detail: `explain` and `check`.
+    SIMULATED_ON = "{0}, {1}, simulated {2}", "{0}，{1}，模拟 {2}";
+    IDEA = "Idea: {0}", "思路：{0}";
+    WHY_IT_PAYS = "Why it pays: {0}", "为何有效：{0}";
+    SOURCE_HEAD = "source (per line: warp instructions, active lanes, sectors per request, wavefronts per request)", "源码（每行：线程束指令数、活动线程、每次请求的扇区数、每次请求的波前数）";
+    TOTALS = "{0} warp instructions, {1} lanes each; {2} operations; {3} barriers", "{0} 条线程束指令，每条 {1} 个线程；{2} 次运算；{3} 次屏障";
+    TRAFFIC = "global memory: {0} requests, {1} sectors, {2} of the bytes moved are used; shared memory: {3} wavefronts, {4} needed", "全局内存：{0} 次请求，{1} 个扇区，搬运的字节有 {2} 被用到；共享内存：{3} 次波前，需要 {4} 次";
+    RESIDENT = "resident: {0} blocks, {1} warps of {2} on a multiprocessor; {3}", "常驻：每个多处理器 {0} 个线程块、{1} 个线程束（最多 {2} 个）；{3}";
+    QUESTIONS = "occupancy at least half: {0}; coalesced: {1}; free of bank conflicts: {2}; warps full: {3}", "占用率至少一半：{0}；合并访问：{1}；无存储体冲突：{2}；线程束满载：{3}";
+    YES = "yes", "是";
+    NO = "NO", "否";
+    NONE_USED = "none used", "未使用";
+    AGAINST = "Against {0}, the rung below:", "与下面一级 {0} 相比：";
+    NO_COUNTER_CHANGED = "no counter changed", "计数没有变化";
+    WARNING = "warning: {0}", "警告：{0}";
+    STEP_INSTRUCTIONS = "warp instructions", "线程束指令";
+    STEP_SECTORS = "sectors moved", "搬运的扇区";
+    STEP_REQUESTS = "global requests", "全局请求";
+    STEP_WAVES = "shared wavefronts", "共享内存波前";
+    STEP_CONFLICT = "turns of a shared access", "每次共享访问的服务次数";
+    STEP_WARPS = "resident warps", "常驻线程束";
+    WRONG_BY_DESIGN = "Wrong by design: {0}", "故意写错：{0}";
+    STEP_LANES = "active lanes", "活动线程";
+    NONE = "none", "无";
 
     // What tuning changed: `tune`.
     TUNED = "{0} is taken now, {1}x as fast as {2}, which was taken before", "现在采用 {0}，是此前所用 {2} 的 {1} 倍";
