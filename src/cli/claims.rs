@@ -1,8 +1,7 @@
 //! `claims`: what texts say about GPUs, tested on this one.
 
-use super::run::{interrupted, listen};
 use super::selectors::DeviceArguments;
-use super::terminal::print;
+use super::terminal::{interrupted, listen, print};
 use clap::Args;
 use gpu_ladder::backend::{Any, BACKENDS, Select};
 use gpu_ladder::claims::{Claim, Lab, Report, claims as all, page, read, settle};

@@ -73,26 +73,36 @@ impl Drop for Spinner {
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 const SAME_INTERRUPTION: Duration = Duration::from_millis(200);
 
+/// Whether somebody has interrupted work that keeps what it has.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// From now on the first interruption only sets [`interrupted`].
+pub fn listen() {
+    let mut first: Option<Instant> = None;
+    // Without a handler an interruption ends the process and loses what is there; that is no reason not to run.
+    let _ = ctrlc::set_handler(move || match first {
+        Some(first) if first.elapsed() > SAME_INTERRUPTION => {
+            const BY_INTERRUPT: i32 = 130;
+            std::process::exit(BY_INTERRUPT);
+        }
+        Some(_) => {}
+        None => {
+            first = Some(Instant::now());
+            INTERRUPTED.store(true, Ordering::Relaxed);
+            complain("interrupted: what is there so far follows; once more ends at once");
+        }
+    });
+}
+
 /// Work that shows its steps and may be interrupted between them.
 pub struct Watched(Spinner);
 
 impl Watched {
     /// Begins it.
     pub fn new() -> Self {
-        // Without a handler an interruption ends the process and loses what is there; that is no reason not to run.
-        let mut first: Option<Instant> = None;
-        let _ = ctrlc::set_handler(move || match first {
-            Some(first) if first.elapsed() > SAME_INTERRUPTION => {
-                const BY_INTERRUPT: i32 = 130;
-                std::process::exit(BY_INTERRUPT);
-            }
-            Some(_) => {}
-            None => {
-                first = Some(Instant::now());
-                INTERRUPTED.store(true, Ordering::Relaxed);
-                complain("interrupted: what is there so far follows; once more ends at once");
-            }
-        });
+        listen();
         Watched(Spinner::new())
     }
 }
@@ -103,6 +113,6 @@ impl Progress for Watched {
     }
 
     fn stop(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        interrupted()
     }
 }

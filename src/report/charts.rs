@@ -177,11 +177,14 @@ pub fn roofline(rows: &[Row], background: &Background) -> Option<Chart> {
 /// Names the lowest and the highest point; the others say theirs when pointed at.
 fn label_ends(drawing: &mut Drawing, points: &[(f64, f64, &Row)], x: &Log, y: &Log) {
     let by_rate = |a: &&(f64, f64, &Row), b: &&(f64, f64, &Row)| a.1.total_cmp(&b.1);
-    let ends = [points.iter().min_by(by_rate), points.iter().max_by(by_rate)];
-    for (at, value, row) in ends.into_iter().flatten() {
+    // The highest is often on the roof, where a line would cross its name.
+    const BESIDE: f64 = 4.0;
+    const BELOW: f64 = 16.0;
+    let ends = [(points.iter().min_by(by_rate), BESIDE), (points.iter().max_by(by_rate), BELOW)];
+    for ((at, value, row), down) in ends.into_iter().filter_map(|(point, down)| Some((point?, down))) {
         let place = x.place(*at);
         let (anchor, shift) = if place > 300.0 { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
-        drawing.text((place + shift, y.place(*value) + 4.0), anchor, "dim", &row.rung);
+        drawing.text((place + shift, y.place(*value) + down), anchor, "dim", &row.rung);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The story of a ladder in sentences: which rung is best and how far from the limit, what bounds each,
 //! what each step changed, whether a difference is real, and what is suspicious about the times.
 
-use super::Row;
 use super::table::significant;
+use super::{Counters, Row};
 use crate::limits::{Ceilings, data_sheet};
 use crate::words::{self, Language, Said};
 
@@ -114,7 +114,10 @@ impl Background {
         let first = *rows.first()?;
         let counted = || rows.iter().filter_map(|row| Some((*row, row.counters.as_ref()?)));
         if is_arithmetic(first) {
-            let reuse = |row: &Row| row.counters.as_ref()?.arithmetic_intensity;
+            // Of the operations that the product takes, not of those in parts of tiles that it does not fill.
+            let product = 2.0 * (first.batch as f64) * first.dims.iter().map(|(_, dim)| *dim as f64).product::<f64>();
+            let moved = |c: &Counters| Some(c.flops as f64 / c.arithmetic_intensity?);
+            let reuse = |row: &Row| Some(product / moved(row.counters.as_ref()?)?);
             let (row, most) =
                 counted().filter_map(|(row, _)| Some((row, reuse(row)?))).max_by(|a, b| a.1.total_cmp(&b.1))?;
             let values = [format!("{most:.1}"), format!("{:.1}", reuse(first)?)];

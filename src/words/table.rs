@@ -98,7 +98,7 @@ phrases! {
     OF_COPY = "{0} % of the best copy of the same bytes", "为复制同样字节的最好成绩的 {0} %";
     OF_SHEET = "{0} % of the data sheet's {1}", "为数据手册 {1} 的 {0} %";
     OF_MEASURED = "{0} % of the measured {1}", "为实测上限 {1} 的 {0} %";
-    OF_VENDOR = "{0} of the vendor's fastest row", "为厂商最快一行的 {0}";
+    OF_VENDOR = "{0}x as fast as the vendor's fastest", "是厂商最快的 {0} 倍";
     AT_LINE = "line {0}: {1}", "第 {0} 行：{1}";
     STEP_FASTER = "{0}x as fast as {1} ({2} to {3})", "是 {1} 的 {0} 倍（{2} 至 {3}）";
     STEP_SLOWER = "SLOWER, {0}x as fast as {1} ({2} to {3})", "变慢：是 {1} 的 {0} 倍（{2} 至 {3}）";
@@ -184,7 +184,7 @@ phrases! {
     INTERVAL = "95 % interval", "95 % 区间";
     RATE = "rate", "速率";
     VERDICT = "verdict", "判定";
-    WHY = "why", "原因";
+    WHY = "Why", "原因";
     INTENSITY = "operations per byte of memory traffic", "每字节访存的运算数";
     BYTES_MOVED = "bytes that must move", "必须搬运的字节";
     COPY_CEILING = "best copy", "最快复制";
