@@ -100,8 +100,8 @@ fn duration(option: &'static str, text: &str) -> Result<Duration> {
     let units = [("ms", 1e-3), ("us", 1e-6), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("", 1.0)];
     let parsed =
         units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
-    let seconds = parsed.ok_or_else(|| bad(option, text, "a number of seconds, or one with ms, s or min"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| bad(option, text, error.to_string()))
+    let seconds = parsed.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| bad(option, text, "a time such as 2.5, 30s, 500ms or 2min"))
 }
 
 /// Climbs, prints, and says whether every verdict passed.
@@ -196,7 +196,8 @@ fn given(op: &dyn Op, path: &Path, seed: u64) -> Result<(Problem, Vec<Arc<Vec<u8
         "spmv" => {
             let text = std::fs::read_to_string(path)
                 .map_err(|error| Error::File { path: file, problem: error.to_string() })?;
-            let sparse = op::read_matrix_market(&text)?;
+            let of_file = |error: Error| Error::File { path: path.display().to_string(), problem: error.to_string() };
+            let sparse = op::read_matrix_market(&text).map_err(of_file)?;
             Ok((sparse.problem(), sparse.operands(seed)))
         }
         _ => Err(bad("--input", file, "only transpose and spmv read a matrix")),

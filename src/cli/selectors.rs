@@ -61,7 +61,7 @@ pub struct ProblemArguments {
     /// Which operands of a product are stored transposed: NN, NT, TN, TT; several by commas.
     #[arg(long, value_delimiter = ',')]
     layout: Vec<String>,
-    /// What a product makes of f32 elements: full, tf32, split-f16 or split-bf16; several by commas.
+    /// What a product makes of f32 elements: full, tf32, split-f16, split-bf16 or split-tf32; several by commas.
     #[arg(long, value_delimiter = ',')]
     precision: Vec<String>,
     /// The type of the result, where it is not that of the operands.

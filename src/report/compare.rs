@@ -52,7 +52,7 @@ pub enum Change {
     New,
     /// Not timed on at least one side.
     Untimed,
-    /// The interval reaches beyond the threshold both ways; or a device that only imitates a GPU has too few
+    /// The interval reaches beyond the threshold both ways, or the ratio does while the interval holds 1; or a device that only imitates a GPU has too few
     /// runs to know how much they differ by themselves.
     Unclear,
 }
@@ -280,14 +280,15 @@ fn one((problem, rung, backend): &Key, a: &[&Row], b: &[&Row], options: &Options
     result.interval = Some((low, high));
     let few = old.len().min(new.len()) < RUNS;
     let edge = 1.0 + options.threshold;
-    result.change = if software && few || (low < 1.0 / edge && high > edge) {
+    let (beyond, real) = (!(1.0 / edge..=edge).contains(&ratio), low > 1.0 || high < 1.0);
+    result.change = if software && few || (low < 1.0 / edge && high > edge) || (beyond && !real) {
         Change::Unclear
-    } else if ratio > 1.0 + options.threshold && low > 1.0 {
-        Change::Slower
-    } else if ratio < 1.0 / (1.0 + options.threshold) && high < 1.0 {
-        Change::Faster
-    } else {
+    } else if !beyond {
         Change::Same
+    } else if ratio > 1.0 {
+        Change::Slower
+    } else {
+        Change::Faster
     };
     result
 }

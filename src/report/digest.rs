@@ -213,6 +213,10 @@ fn facts(rows: &[Row], page: &Page, width: usize) -> String {
             false => text(words::LEAKED.with([peak, leaks.join("; ")])),
         });
     }
+    #[cfg(feature = "sim")]
+    if let Some(counted) = page.background.counts.values().next().filter(|_| rows.iter().any(|r| r.backend != "sim")) {
+        facts.push(text(words::COUNTED_AS.with([counted.machine.name.clone()])));
+    }
     if rows.iter().any(|row| row.selected == Some(true)) {
         let tuned = rows.iter().any(|row| row.selected == Some(true) && row.tuned == Some(true));
         facts.push(if tuned { &words::STARRED_TUNED } else { &words::STARRED }.text(language).to_string());

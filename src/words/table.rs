@@ -108,6 +108,7 @@ phrases! {
     EVERY_OUTPUT = "every output verified", "所有输出均已验证";
     KNOWN_TO = "medians known to {0} %: two rungs further apart than {1} % differ", "中位数精确到 {0} %：相差超过 {1} % 的两级确有差别";
     KNOWN_BADLY = "medians known to {0} % only: nothing to compare by (a quiet machine and --budget 10s help)", "中位数只精确到 {0} %：无法比较（请在空闲的机器上用 --budget 10s 重测）";
+    COUNTED_AS = "counts are the simulator's, for {0}", "计数来自模拟器（{0}）";
     AT_MOST = "device memory: {0} at most, all given back", "设备内存：最多 {0}，已全部归还";
     LEAKED = "device memory: {0} at most; NOT given back: {1}", "设备内存：最多 {0}；未归还：{1}";
     STARRED = "* the library's choice here", "* 库在此处的选择";
