@@ -319,8 +319,9 @@ fn limits_keeps_what_it_has_and_goes_on_from_there() {
     assert_eq!((again["complete"].as_bool(), before.len()), (Some(true), after.len()));
     for (index, (before, after)) in before.iter().zip(after).enumerate() {
         assert_eq!((&before["kind"], &before["bytes"]), (&after["kind"], &after["bytes"]), "{index}");
-        let same =
-            before["value"].as_f64().zip(after["value"].as_f64()).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-12);
+        let values = before["value"].as_f64().zip(after["value"].as_f64());
+        // Reading and writing may cost the last bit.
+        let same = values.is_some_and(|(a, b)| (a - b).abs() <= 1e-12 * a);
         assert!(index == 2 || same, "{index}: measured again");
     }
 }

@@ -238,6 +238,31 @@ fn compare_is_silent_on_repeats_of_one_build_and_finds_a_slowdown_planted_in_the
 }
 
 #[test]
+fn compare_tells_a_planted_slowdown_on_a_processor_that_others_use_too() {
+    // Ten runs of two builds on llvmpipe, one thread pinned to one of two cores, while the machine had ten jobs:
+    // `busy` does a twentieth more work in the second build.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lavapipe-repeats");
+    let runs = |side: &str, numbers: std::ops::RangeInclusive<u32>| -> Vec<String> {
+        numbers.map(|number| folder.join(format!("{side}-{number}.json")).display().to_string()).collect()
+    };
+    let compare = |before: Vec<String>, after: Vec<String>| {
+        let before = before.join(",");
+        let files: Vec<&str> = after.iter().map(String::as_str).collect();
+        run(&[&["compare", "--all", "--baseline", before.as_str()][..], &files].concat())
+    };
+    let (code, out, _) = compare(runs("before", 1..=10), runs("after", 1..=10));
+    let slower: Vec<&str> =
+        out.lines().filter(|line| line.contains("SLOWER") && !line.contains("regression")).collect();
+    assert!(code == 1 && slower.len() == 1 && slower[0].contains("busy"), "{out}");
+    assert!(out.contains("fastest samples"), "{out}");
+    let (code, out, _) = compare(runs("before", 1..=5), runs("before", 6..=10));
+    assert!(code == 0 && !out.contains("SLOWER") && !out.contains("faster"), "{out}");
+    // A single run on each side says nothing here.
+    let (code, out, _) = compare(runs("before", 1..=1), runs("after", 1..=1));
+    assert!(code == 0 && out.contains("3 cannot tell"), "{out}");
+}
+
+#[test]
 fn the_screen_of_the_readmes_is_printed_from_the_kept_run() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results");
     let rows = results.join("h200-matmul-f32.json").display().to_string();

@@ -35,6 +35,7 @@ pub async fn measure(
     if device.clock == Clock::None {
         return Err(Error::unsupported(format!("limits of {}", device.backend), "it counts and does not time"));
     }
+    clock_of_host()?;
     let all = steps::of(session);
     let mut ceilings = known.unwrap_or_else(|| Ceilings::none_of(device));
     let missing: Vec<&Step> = all.iter().filter(|step| !step.is_in(&ceilings)).collect();
@@ -73,6 +74,7 @@ pub async fn measure(
 /// What the device reports.
 pub async fn launch_again(session: &Session<Any>, ceilings: &mut Ceilings) -> Result<()> {
     const MOMENT: Duration = Duration::from_millis(20);
+    clock_of_host()?;
     let timing = Timing { warmup: Duration::ZERO, budget: MOMENT, ..Timing::default() };
     let bench = Bench { session, timing: &timing, end: Instant::now() + MOMENT };
     for again in bench.ceilings_of(&Step::Launch).await? {
@@ -82,6 +84,14 @@ pub async fn launch_again(session: &Session<Any>, ceilings: &mut Ceilings) -> Re
         }
     }
     Ok(())
+}
+
+/// What a budget is kept by.
+fn clock_of_host() -> Result<()> {
+    match cfg!(target_arch = "wasm32") {
+        true => Err(Error::unsupported("limits", "the standard library has no clock in a browser")),
+        false => Ok(()),
+    }
 }
 
 /// Where one step is measured, and until when.
