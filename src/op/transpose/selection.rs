@@ -84,6 +84,7 @@ const TABLE: &[Choice] = &[
     both("any_width@rows_2", |f| f.rows(2)),
     both("any_width@rows_4", |f| f.rows(4)),
     both("any_width@rows_8", |f| f.rows(8)),
+    Choice { language: Some(Language::Wgsl), when: |f| !f.aligned && f.width == 8, rung: "swizzled" },
     Choice { language: Some(Language::Cuda), when: |f| f.aligned, rung: "any_width@kept" },
     both("any_width@square", |f| f.aligned),
     Choice { language: Some(Language::Cuda), when: |f| f.cols * f.width <= 32 * 4, rung: "sheared@narrow" },
