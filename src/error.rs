@@ -190,7 +190,7 @@ fn devices_text(available: &[String]) -> String {
 fn nearest_text(word: &str, known: &[String]) -> String {
     let nearest = known.iter().min_by_key(|k| edit_distance(word, k));
     match nearest {
-        Some(k) if edit_distance(word, k) <= (word.chars().count() + 1) / 3 => format!(", did you mean '{k}'?"),
+        Some(k) if edit_distance(word, k) <= word.chars().count().div_ceil(3) => format!(", did you mean '{k}'?"),
         _ => String::new(),
     }
 }
@@ -220,6 +220,8 @@ mod tests {
         let known = vec!["tiled".to_string(), "naive".to_string()];
         let error = Error::Unknown { kind: "rung", word: "tild".into(), known };
         assert_eq!(error.to_string(), "unknown rung 'tild', did you mean 'tiled'?; known: tiled, naive");
+        // Two letters in the wrong order are two steps.
+        assert_eq!(nearest_text("wpgu", &["wgpu".into()]), ", did you mean 'wgpu'?");
         assert_eq!(nearest_text("x", &["naive".into()]), "");
         assert_eq!(nearest_text("", &["naive".into()]), "");
     }
