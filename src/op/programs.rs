@@ -26,11 +26,14 @@ pub fn program(
 ) -> Program {
     let suffix = if pass.suffix.is_empty() { String::new() } else { format!("_{}", pass.suffix) };
     let operands = pass_operands(pass, inputs);
-    let taken =
-        |map: &&TensorMapRow| operands.contains(&map.operand) && map.when.is_none_or(|when| has_all(setting, &[when]));
     let (constants, cuda, arch, wgsl) = match &pass.kernel {
         Some(kernel) => (&kernel.constants, &kernel.cuda, kernel.arch, &kernel.wgsl),
         None => (&rung.constants, &rung.cuda, rung.cuda_needs.arch, &rung.wgsl),
+    };
+    let constants: Vec<(String, u32)> =
+        constants.iter().map(|(n, v)| (n.to_string(), *v)).chain(setting.iter().cloned()).collect();
+    let taken = |map: &&TensorMapRow| {
+        operands.contains(&map.operand) && map.when.is_none_or(|when| has_all(&constants, &[when]))
     };
     let (unit, entry) = match &pass.kernel {
         Some(kernel) => (kernel.name.to_string(), kernel.name.as_ref()),
@@ -48,7 +51,7 @@ pub fn program(
         },
         wgsl: wgsl.clone(),
         trusted: rung.trusted && pass.kernel.as_ref().is_none_or(|kernel| kernel.trusted),
-        constants: constants.iter().map(|(n, v)| (n.to_string(), *v)).chain(setting.iter().cloned()).collect(),
+        constants,
         aliases: rung.aliases.to_vec(),
         element_words: op.element_words(element),
         element,
@@ -95,4 +98,24 @@ pub fn shipped_programs() -> Vec<Program> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel reads as many maps as it has parameters for them, whether they are given or not.
+    #[test]
+    fn every_kernel_gets_the_tensor_maps_that_it_has_parameters_for() {
+        const PARAMETER: &str = "const __grid_constant__ TensorMap ";
+        for program in shipped_programs() {
+            let Source::Text(text) = &program.cuda else { continue };
+            // Those on lines of their own stand under a condition.
+            let conditional =
+                text.lines().filter(|line| line.trim_start().starts_with(", ") && line.contains(PARAMETER));
+            let (all, conditional) = (text.matches(PARAMETER).count(), conditional.count());
+            let given = program.cuda_needs.tensor_maps.len();
+            assert!((all - conditional..=all).contains(&given), "{}: {given} of {all}", program.artefact_key());
+        }
+    }
 }
