@@ -6,7 +6,7 @@
 //! `--check` only lists what is stale and exits with 1 if anything is. `--all` compiles everything
 //! again. `--allow-any` takes another NVRTC than the pinned one, whose PTX older drivers may not read.
 
-use gpu_ladder::backend::cuda::artefacts::{self, PINNED_NVRTC};
+use gpu_ladder::backend::cuda::artefacts::{self, Image, PINNED_NVRTC};
 use gpu_ladder::backend::cuda::nvrtc::Nvrtc;
 use gpu_ladder::op::shipped_programs;
 use gpu_ladder::rung::{Arch, Program, Source};
@@ -186,7 +186,7 @@ fn compile(nvrtc: &Nvrtc, job: &Job, folder: &Path) -> Result<Line, Box<dyn Erro
     }
     let compiled = nvrtc.compile(&program.label, text, &options)?;
     for program in &job.programs {
-        artefacts::compare_parameters(program, &compiled.ptx)?;
+        artefacts::compare_parameters(program, &Image::Ptx(compiled.ptx.as_str().into()))?;
     }
     let worry = |line: &&str| WORRIES.iter().any(|code| line.contains(code)) || is_spill(line);
     if let Some(line) = compiled.log.lines().find(worry) {

@@ -4,6 +4,7 @@
 //! error of `rebuild_ptx` too).
 
 use gpu_ladder::backend::cuda::artefacts::{self, ARTEFACTS, Artefact, Embedded, PINNED_NVRTC, REBUILD};
+use gpu_ladder::backend::cuda::cubin::{bytes_at, sections};
 use gpu_ladder::op::shipped_programs;
 use gpu_ladder::rung::Arch;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -56,9 +57,10 @@ fn entries_take_what_launches_pass() -> Result<(), Failed> {
     for program in shipped_programs() {
         let key = program.artefact_key();
         let found = ARTEFACTS.iter().find(|a| a.key == key && a.arch == program.cuda_needs.arch);
-        // Machine code was compared when it was made; a missing one is another test's matter.
-        if let Some(Artefact { embedded: Embedded::Ptx(text), .. }) = found {
-            artefacts::compare_parameters(&program, text).map_err(|problem| format!("{key}: {problem}"))?;
+        // A missing one is another test's matter.
+        if let Some(artefact) = found {
+            let compared = artefacts::compare_parameters(&program, &artefact.image());
+            compared.map_err(|problem| format!("{key}: {problem}"))?;
         }
     }
     Ok(())
@@ -161,29 +163,6 @@ fn products_and_waits(cubin: &[u8]) -> Option<(usize, usize)> {
         }
     }
     Some((products, waits))
-}
-
-fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at + N)?.try_into().ok()
-}
-
-/// The sections of an ELF file that are in it: names and contents.
-fn sections(file: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
-    /// The type of a section that takes no room in the file.
-    const ABSENT: u32 = 8;
-    let half = |at: usize| bytes_at(file, at).map(u16::from_le_bytes).map(usize::from);
-    let word = |at: usize| bytes_at(file, at).map(u32::from_le_bytes);
-    let long = |at: usize| bytes_at(file, at).map(u64::from_le_bytes).map(|value| value as usize);
-    // Where the section headers are, how large and how many, and which one has their names.
-    let (headers, size, count, names) = (long(40)?, half(58)?, half(60)?, half(62)?);
-    let names = long(headers + names * size + 24)?;
-    let section = |index: usize| {
-        let header = headers + index * size;
-        let name = file.get(names + word(header)? as usize..)?.split(|&byte| byte == 0).next()?;
-        let (start, bytes) = (long(header + 24)?, if word(header + 4)? == ABSENT { 0 } else { long(header + 32)? });
-        Some((name, file.get(start..start + bytes)?))
-    };
-    (0..count).map(section).collect()
 }
 
 fn folder() -> PathBuf {

@@ -8,7 +8,7 @@
 //! A program is found by that fingerprint and not by its name, so that a caller's own rung never
 //! runs a kernel of ours that happens to be called the same.
 
-use super::ptx;
+use super::{cubin, ptx};
 use crate::error::{Error, Result};
 use crate::rung::{Arch, Program, Source};
 use std::borrow::Cow;
@@ -161,12 +161,17 @@ fn fnv1a(bytes: impl Iterator<Item = u8>) -> u128 {
     bytes.fold(OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
-/// Compares the parameters that PTX declares with those that a launch of the program passes.
+/// Compares the parameters that a kernel declares with those that a launch of the program passes: with fewer,
+/// the driver would read past them.
 ///
 /// # Errors
 /// Both lists, in words.
-pub fn compare_parameters(program: &Program, text: &str) -> Result<(), String> {
-    let (found, expected) = (ptx::parameters(text, &program.entry), ptx::expected_parameters(program));
+pub fn compare_parameters(program: &Program, image: &Image<'_>) -> Result<(), String> {
+    let expected = ptx::expected_parameters(program);
+    let found = match image {
+        Image::Ptx(text) => ptx::parameters(text, &program.entry),
+        Image::Cubin(bytes) => cubin::parameters(bytes, &program.entry),
+    };
     match found {
         None => Err(format!("there is no entry `{}`", program.entry)),
         Some(found) if found != expected => {

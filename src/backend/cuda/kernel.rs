@@ -4,7 +4,7 @@ use super::artefacts::{self, Image};
 use super::context::Context;
 use super::driver::{self, INVALID_PTX, SUCCESS, UNSUPPORTED_PTX_VERSION};
 use super::library::Prepared;
-use super::ptx;
+use super::{cubin, ptx};
 use crate::backend::{Device, KernelInfo};
 use crate::error::{Error, Result};
 use crate::rung::{Arch, Native, Program, Source};
@@ -221,21 +221,16 @@ fn load_module(context: &Context, program: &Program, image: &Image<'_>) -> Resul
 /// the kernel declares, from wherever a launch points.
 fn compare_parameters(context: &Context, program: &Program, entry: &Entry, image: &Image<'_>) -> Result<()> {
     let expected = ptx::expected_parameters(program);
-    let found = match (context.driver.func_get_param_info, image) {
-        // PTX says it itself; asking the driver past the last parameter is an error that tools report.
-        (_, Image::Ptx(text)) => ptx::parameters(text, &program.entry).unwrap_or_default(),
-        (Some(info), Image::Cubin(_)) => {
-            let _entered = context.enter()?;
-            let size = |index| {
-                let (mut offset, mut size) = (0usize, 0usize);
-                // SAFETY: the function is loaded and the context current; the out-pointers are locals.
-                let code = unsafe { info(entry.function, index, &mut offset, &mut size) };
-                (code == SUCCESS).then_some(size)
-            };
-            (0..expected.len()).map_while(size).collect()
-        }
-        // A driver before 12.4 cannot tell. Machine code is only shipped after the comparison at its making.
-        (None, Image::Cubin(_)) => return Ok(()),
+    let found = match image {
+        Image::Ptx(text) => ptx::parameters(text, &program.entry).unwrap_or_default(),
+        Image::Cubin(bytes) => match cubin::parameters(bytes, &program.entry).filter(|found| !found.is_empty()) {
+            Some(found) => found,
+            None => match driver_parameters(context, entry, expected.len() + 1)? {
+                Some(found) => found,
+                // A driver before 12.4 cannot tell. What is shipped is compared by a test.
+                None => return Ok(()),
+            },
+        },
     };
     if found == expected {
         return Ok(());
@@ -245,6 +240,20 @@ fn compare_parameters(context: &Context, program: &Program, entry: &Entry, image
         program.written.len()
     );
     Err(Error::Compile { label: program.label.clone(), log })
+}
+
+/// The bytes of a kernel's parameters, `most` at most, as the driver says them; `None` where it cannot. To ask past
+/// the last is an error that tools report, so it is for machine code that cannot be read here.
+fn driver_parameters(context: &Context, entry: &Entry, most: usize) -> Result<Option<Vec<usize>>> {
+    let Some(info) = context.driver.func_get_param_info else { return Ok(None) };
+    let _entered = context.enter()?;
+    let size = |index| {
+        let (mut offset, mut size) = (0usize, 0usize);
+        // SAFETY: the function is loaded and the context current; the out-pointers are locals.
+        let code = unsafe { info(entry.function, index, &mut offset, &mut size) };
+        (code == SUCCESS).then_some(size)
+    };
+    Ok(Some((0..most).map_while(size).collect()))
 }
 
 /// Lets the kernel have its dynamic shared memory, which beyond 48 KiB must be asked for.

@@ -15,6 +15,7 @@
 
 pub mod artefacts;
 mod context;
+pub mod cubin;
 mod devices;
 mod driver;
 mod kernel;
