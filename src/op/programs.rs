@@ -99,23 +99,3 @@ pub fn shipped_programs() -> Vec<Program> {
     }
     all
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A kernel reads as many maps as it has parameters for them, whether they are given or not.
-    #[test]
-    fn every_kernel_gets_the_tensor_maps_that_it_has_parameters_for() {
-        const PARAMETER: &str = "const __grid_constant__ TensorMap ";
-        for program in shipped_programs() {
-            let Source::Text(text) = &program.cuda else { continue };
-            // Those on lines of their own stand under a condition.
-            let conditional =
-                text.lines().filter(|line| line.trim_start().starts_with(", ") && line.contains(PARAMETER));
-            let (all, conditional) = (text.matches(PARAMETER).count(), conditional.count());
-            let given = program.cuda_needs.tensor_maps.len();
-            assert!((all - conditional..=all).contains(&given), "{}: {given} of {all}", program.artefact_key());
-        }
-    }
-}
