@@ -136,7 +136,17 @@ impl<B: Backend> Session<B> {
                     product(&plan.label, &[shape.span(&plan.label)?, element.size()])?
                 }
             };
-            plan.workspaces.push(bytes.next_multiple_of(16).max(16));
+            let bytes = bytes.next_multiple_of(16).max(16);
+            if bytes > device.limits.binding {
+                return Err(Error::Limit {
+                    what: format!("a workspace of {}", plan.label),
+                    needed: bytes,
+                    limit: device.limits.binding,
+                    unit: "bytes",
+                    device: device.name.clone(),
+                });
+            }
+            plan.workspaces.push(bytes);
         }
         Ok(plan)
     }
