@@ -67,7 +67,10 @@ impl Finding {
 
 impl Evidence {
     fn text(&self, language: Language) -> String {
-        format!(" ({})", self.short(language))
+        match language {
+            Language::English => format!(" ({})", self.short(language)),
+            Language::Chinese => format!("（{}）", self.short(language)),
+        }
     }
 
     fn short(&self, language: Language) -> String {

@@ -265,8 +265,8 @@ fn compare_tells_a_planted_slowdown_on_a_processor_that_others_use_too() {
 #[test]
 fn the_screen_of_the_readmes_is_printed_from_the_kept_run() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results");
-    let rows = results.join("h200-matmul-f32.json").display().to_string();
-    let arguments = ["report", &rows, "--shape", "4096x4096x4096", "--layout", "NN", "--format", "screen"];
+    let rows = results.join("h200-matmul-ladder.json").display().to_string();
+    let arguments = ["report", &rows, "--format", "screen"];
     let (code, out, err) = run(&arguments);
     assert_eq!(code, 0, "{err}");
     let kept = std::fs::read_to_string(results.join("h200-matmul-screen.svg")).expect("the picture");

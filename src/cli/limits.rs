@@ -5,11 +5,10 @@ use super::selectors::DeviceArguments;
 use super::terminal::{Watched, complain, unicode};
 use clap::Args;
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Clock, Device};
-use gpu_ladder::climb::Progress;
-use gpu_ladder::limits::{Ceilings, launch_again, measure, print, store};
+use gpu_ladder::limits::{Ceilings, measure, print, store};
 use gpu_ladder::{Error, Result, Session, Timing};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The flags of `limits`.
 #[derive(Args)]
@@ -64,7 +63,7 @@ pub fn limits(arguments: &LimitsArguments) -> Result<bool> {
         let mut timing = asked_timing.clone().unwrap_or_else(|| timing_for(any.device()));
         // One budget for all of them.
         timing.budget /= devices;
-        let (ceilings, ended) = of_device(any, arguments, &timing);
+        let (ceilings, ended) = of_device(any, arguments.again, &timing);
         all.extend(ceilings);
         if ended.is_some() {
             stopped = ended;
@@ -92,8 +91,8 @@ fn timing_for(device: &Device) -> Timing {
 }
 
 /// The ceilings of a device as far as they are known in the end, and what ended it before.
-fn of_device(any: Any, arguments: &LimitsArguments, timing: &Timing) -> (Option<Ceilings>, Option<Error>) {
-    let (again, device) = (arguments.again, any.device().clone());
+fn of_device(any: Any, again: bool, timing: &Timing) -> (Option<Ceilings>, Option<Error>) {
+    let device = any.device().clone();
     let folder = store::folder();
     let mut known = if again { None } else { folder.as_ref().and_then(|folder| kept(folder, &device)) };
     if known.as_ref().is_some_and(|known| known.complete) {
@@ -111,40 +110,11 @@ fn of_device(any: Any, arguments: &LimitsArguments, timing: &Timing) -> (Option<
         }
     };
     let session = Session::new(any);
-    let mut watched = Watched::new();
-    let mut measured = pollster::block_on(measure(&session, timing, before, &mut watched, &mut keep));
-    drop(session);
-    if let Ok(ceilings) = &mut measured
-        && !device.is_software()
-    {
-        launches(ceilings, &device, arguments, &mut watched);
-        keep(ceilings);
-    }
+    let measured = pollster::block_on(measure(&session, timing, before, &mut Watched::new(), &mut keep));
     if let Some(because) = unkept {
         complain(&format!("the ceilings are not kept: {because}"));
     }
     (known, measured.err())
-}
-
-/// The smallest launch on several sessions, as many as a second and a half has room for.
-fn launches(ceilings: &mut Ceilings, device: &Device, arguments: &LimitsArguments, watched: &mut Watched) {
-    const SESSIONS: u32 = 8;
-    const MOST: Duration = Duration::from_millis(1500);
-    let begin = Instant::now();
-    for number in 2..=SESSIONS {
-        if watched.stop() || begin.elapsed() > MOST {
-            return;
-        }
-        watched.step(&format!("{}: launches, session {number} of {SESSIONS}", device.backend));
-        let again = pollster::block_on(async {
-            let any = Any::open_named(device.backend, &arguments.device.select()).await?;
-            launch_again(&Session::new(any), ceilings).await
-        });
-        // The first session's figure stands.
-        if again.is_err() {
-            return;
-        }
-    }
 }
 
 /// What is kept of a device and may be used or continued.

@@ -35,7 +35,9 @@ pub async fn measure(
     if device.clock == Clock::None {
         return Err(Error::unsupported(format!("limits of {}", device.backend), "it counts and does not time"));
     }
-    clock_of_host()?;
+    if cfg!(target_arch = "wasm32") {
+        return Err(Error::unsupported("limits", "the standard library has no clock in a browser"));
+    }
     let all = steps::of(session);
     let mut ceilings = known.unwrap_or_else(|| Ceilings::none_of(device));
     let missing: Vec<&Step> = all.iter().filter(|step| !step.is_in(&ceilings)).collect();
@@ -64,34 +66,6 @@ pub async fn measure(
     ceilings.complete = true;
     keep(&ceilings);
     Ok(ceilings)
-}
-
-/// Measures the smallest launch again on another session of the same device, and keeps the shorter time. Within
-/// a session it is the same to a thousandth; where the driver puts a context's own memory decides it from one
-/// session to the next, by 6 % on an H200.
-///
-/// # Errors
-/// What the device reports.
-pub async fn launch_again(session: &Session<Any>, ceilings: &mut Ceilings) -> Result<()> {
-    const MOMENT: Duration = Duration::from_millis(20);
-    clock_of_host()?;
-    let timing = Timing { warmup: Duration::ZERO, budget: MOMENT, ..Timing::default() };
-    let bench = Bench { session, timing: &timing, end: Instant::now() + MOMENT };
-    for again in bench.ceilings_of(&Step::Launch).await? {
-        let shorter = |old: &&mut Ceiling| old.kind == Kind::Launch && again.value < old.value;
-        if let Some(old) = ceilings.ceilings.iter_mut().find(shorter) {
-            *old = again;
-        }
-    }
-    Ok(())
-}
-
-/// What a budget is kept by.
-fn clock_of_host() -> Result<()> {
-    match cfg!(target_arch = "wasm32") {
-        true => Err(Error::unsupported("limits", "the standard library has no clock in a browser")),
-        false => Ok(()),
-    }
 }
 
 /// Where one step is measured, and until when.

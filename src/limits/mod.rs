@@ -8,7 +8,7 @@ mod steps;
 pub mod store;
 
 use crate::backend::Device;
-pub use measure::{launch_again, measure};
+pub use measure::measure;
 #[cfg(feature = "report")]
 pub use print::print;
 

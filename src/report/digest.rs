@@ -13,6 +13,9 @@ const COLUMNS: usize = 100;
 /// The most lines of the table and the most sentences.
 const MOST_LINES: usize = 16;
 const MOST_SENTENCES: usize = 7;
+const LEAST_SENTENCES: usize = 3;
+/// Lines of a screen.
+const LINES: usize = 50;
 /// A step within this share of 1 is small.
 const SMALL: f64 = 0.03;
 
@@ -67,12 +70,16 @@ fn one(rows: &[Row], page: &Page) -> String {
     for (index, note) in notes.iter().enumerate() {
         text += &wrapped(&format!("[{}] {note}\n", index + 1), Some(width));
     }
-    if page.story {
-        text += &wrapped(&story(rows, &lines, &steps, page), Some(width));
-    }
     let hidden: usize = lines.iter().map(|line| line.hidden).sum();
     let minor = shown.iter().filter(|shown| !**shown).count();
-    text + &wrapped(&left_out(page, hidden, minor, absent), Some(width))
+    let rest = wrapped(&left_out(page, hidden, minor, absent), Some(width));
+    if !page.story {
+        return text + &rest;
+    }
+    // As many sentences as the screen has room for.
+    let with = |most: usize| format!("{text}{}{rest}", wrapped(&story(rows, &lines, &steps, page, most), Some(width)));
+    let fits = |text: &String| text.lines().count() <= LINES;
+    (LEAST_SENTENCES..=MOST_SENTENCES).rev().map(with).find(fits).unwrap_or_else(|| with(LEAST_SENTENCES))
 }
 
 /// The lines, and how many rungs run nowhere.
@@ -340,7 +347,7 @@ fn counters(lines: &[&Line<'_>], notes: &mut Vec<String>) -> Columns {
 }
 
 /// The best, the steps that matter, and in one line each those that do not.
-fn story(rows: &[Row], lines: &[Line<'_>], steps: &[Option<Step>], page: &Page) -> String {
+fn story(rows: &[Row], lines: &[Line<'_>], steps: &[Option<Step>], page: &Page, most: usize) -> String {
     let background = &page.background;
     let language = background.language;
     let own = told(rows);
@@ -364,7 +371,7 @@ fn story(rows: &[Row], lines: &[Line<'_>], steps: &[Option<Step>], page: &Page) 
     let first = rungs.first().map(|(line, _)| *line);
     let mut told_of: Vec<usize> = first.into_iter().chain(fastest.filter(|_| !counted)).collect();
     ranked.into_iter().for_each(|line| {
-        if !told_of.contains(&line) && told_of.len() < MOST_SENTENCES {
+        if !told_of.contains(&line) && told_of.len() < most {
             told_of.push(line)
         }
     });
