@@ -5,7 +5,7 @@ mod required;
 use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
 use gpu_ladder::op::{Matmul, Op, Transpose};
-use gpu_ladder::{Element, Error, Problem, Result};
+use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session};
 use std::sync::LazyLock;
 
 /// Every backend that opens here; where one is required (`GPU_LADDER_REQUIRE`), it must. The tests
@@ -257,6 +257,24 @@ fn what_cannot_fit_is_out_of_memory_or_over_a_limit_and_the_handle_stays_usable(
         gpu.upload(&numbers(3, 3))?;
     }
     Ok(())
+}
+
+/// Inputs, output and the sums of 4 shares fit into a binding, those of 16 do not.
+#[test]
+fn a_workspace_larger_than_a_binding_is_a_named_limit() -> Result<()> {
+    const BINDING: u64 = 512 << 10;
+    const SUMS: u64 = 16 * 128 * 128 * 4;
+    let select = Select { max_binding: Some(BINDING), ..Select::default() };
+    pollster::block_on(async {
+        let session = Session::new(Any::open_named("sim", &select).await?);
+        let stage = session.stage(&Matmul, &Problem::new(Element::F32, [128, 128, 512]), Inputs::Seeded(1)).await?;
+        let rung = |id: &str| Matmul.ladder().iter().find(|rung| rung.id() == id).expect("a rung of the ladder");
+        match session.prepare(&stage, rung("split_workspace@16")).await {
+            Err(Error::Limit { needed: SUMS, limit: BINDING, .. }) => {}
+            other => panic!("{:?}", other.err()),
+        }
+        session.prepare(&stage, rung("split_workspace@4")).await.map(drop)
+    })
 }
 
 #[test]
