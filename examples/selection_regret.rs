@@ -326,12 +326,15 @@ impl Field<'_> {
     async fn survey(&mut self, problem: &Problem) -> Result<Vec<(String, f64)>> {
         const ROUNDS: usize = 4;
         const RUNS: usize = 8;
+        // As many as a session rotates over.
+        const LEAST_SETS: u64 = 3;
         const MOST_SETS: u64 = 64;
-        const SLOW: f64 = 3.0;
+        // Beyond it one run tells enough: more shapes tell more.
+        const SLOW: f64 = 1.6;
         let (gpu, op) = (self.gpu, self.op);
         let (shapes, result) = op.check(problem)?;
         let set: u64 = shapes.iter().chain([&result]).map(|s| s.len() * problem.element.size()).sum();
-        let sets = (2 * gpu.device().l2_or_guess()).div_ceil(set.max(1)).clamp(1, MOST_SETS);
+        let sets = (2 * gpu.device().l2_or_guess()).div_ceil(set.max(1)).clamp(LEAST_SETS, MOST_SETS);
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for _ in 0..sets {
             inputs.push(self.inputs(problem, &shapes).await?);
