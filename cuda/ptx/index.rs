@@ -2985,8 +2985,8 @@
     Artefact {
         key: "reduce/vectorized/float",
         arch: Arch::Compute70,
-        source: 0xdda7d3d4b87f09e1342271fbddfb6e89,
-        content: 0x61d3974907b6b5b7c604063ccec3910a,
+        source: 0x2df92da29d9400b39628f1c43c669475,
+        content: 0x4e07bfda0ce8ee5427aceecf80cddefc,
         embedded: Embedded::Ptx(include_str!("reduce.vectorized.float.compute_70.ptx")),
     },
     Artefact {

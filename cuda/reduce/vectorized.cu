@@ -5,7 +5,7 @@
 // Needs. f32, any length, an input that starts at a multiple of 16 bytes; blocks partial sums of workspace. Longest chain of additions: ceil(len / (blocks 4 LOADS THREADS)) + ceil(blocks / THREADS) + LOADS + 3 + 2 log2(THREADS).
 
 const unsigned int THREADS = 256;
-const unsigned int LOADS = 8;                   // of a thread, in flight at a time
+const unsigned int LOADS = 4;                   // of a thread, in flight at a time
 const unsigned int VECTOR = 4;                  // elements
 const unsigned int CHUNK = LOADS * THREADS;      // vectors of a turn
 

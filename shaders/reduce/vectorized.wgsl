@@ -7,7 +7,7 @@
 // Each pass counts its bindings from 0; two names share a number, and no entry point uses both.
 
 const THREADS: u32 = 256u;
-const LOADS: u32 = 8u;                  // of a thread, in flight at a time
+const LOADS: u32 = 4u;                  // of a thread, in flight at a time
 const VECTOR: u32 = 4u;                 // elements
 const CHUNK: u32 = LOADS * THREADS;     // vectors of a turn
 

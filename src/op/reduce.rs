@@ -51,17 +51,17 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     const PARTIALS: &[Workspace] = &[Workspace::PerBlock(4)];
     const FIRST: Grid = grid(256, 4096);
     let mut vectorized = rung!("reduce", "vectorized", block [256, 1, 1], FIRST, {
-        idea: "16-byte loads, eight in flight per thread.".into(),
-        chinese: "16 字节载入，每个线程八个同时进行。".into(),
+        idea: "16-byte loads, four in flight per thread.".into(),
+        chinese: "16 字节载入，每个线程四个同时进行。".into(),
         because: "A quarter of the load instructions; as many blocks as the device holds at a time.".into(),
-        passes: two_passes(Grid::Persistent { per_sm: 4, x: 8192, y: 1 }),
+        passes: two_passes(Grid::Persistent { per_sm: 4, x: 4096, y: 1 }),
         workspace: PARTIALS.into(),
         shared_elements: 8,
     });
     vectorized.wgsl_form = Some(Form {
         constants: (&[]).into(),
         switches: (&[]).into(),
-        passes: two_passes(grid(8192, 1024)),
+        passes: two_passes(grid(4096, 1024)),
         workspace: PARTIALS.into(),
         shared_elements: 256,
     });
