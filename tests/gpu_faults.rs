@@ -98,14 +98,11 @@ impl Backend for Faulty {
         }
         for launch in launches {
             let bindings =
-                launch.bindings.iter().map(|v| View { buffer: &v.buffer.memory, offset: v.offset, len: v.len });
-            self.cpu.launch(&[Launch {
-                kernel: launch.kernel,
-                bindings: bindings.collect(),
-                params: launch.params.clone(),
-                tensor_maps: Vec::new(),
-                grid: launch.grid,
-            }])?;
+                launch.bindings().iter().map(|v| View { buffer: &v.buffer.memory, offset: v.offset, len: v.len });
+            let params = launch.params().to_vec();
+            // SAFETY: the launch that was given, on the memory behind its buffers.
+            let inner = unsafe { Launch::new(launch.kernel(), bindings.collect(), params, Vec::new(), launch.grid()) };
+            self.cpu.launch(&[inner])?;
         }
         Ok(())
     }

@@ -93,11 +93,11 @@ impl Backend for Host {
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
         for launch in launches {
             let number = self.launches.fetch_add(1, Ordering::Relaxed);
-            let p = &launch.params;
+            let p = launch.params();
             let (rows, cols, input_ld, output_ld) = (word(p, 12), word(p, 16), word(p, 20), word(p, 24));
-            let input = launch.bindings[0].buffer.lock().expect("no panic").clone();
-            let mut output = launch.bindings[1].buffer.lock().expect("no panic");
-            let first = launch.bindings[1].offset as usize;
+            let input = launch.bindings()[0].buffer.lock().expect("no panic").clone();
+            let mut output = launch.bindings()[1].buffer.lock().expect("no panic");
+            let first = launch.bindings()[1].offset as usize;
             if self.lie == Lie::NothingWritten || (self.lie == Lie::OnlyTheFirstLaunchWrites && number > 0) {
                 continue;
             }

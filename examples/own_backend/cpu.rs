@@ -160,8 +160,8 @@ impl Backend for Cpu {
 
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
         for launch in launches {
-            let params = Params(&launch.params);
-            let Some((output, inputs)) = launch.bindings.split_last() else { continue };
+            let params = Params(launch.params());
+            let Some((output, inputs)) = launch.bindings().split_last() else { continue };
             if !params.is_first() {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Backend for Cpu {
                 inputs.iter().map(|view| lock(view.buffer)[part(view.offset, view.len)].to_vec()).collect();
             let mut memory = lock(output.buffer);
             let bound = &mut memory[part(output.offset, output.len)];
-            (launch.kernel.function)(launch.kernel.element, &inputs, bound, &params);
+            (launch.kernel().function)(launch.kernel().element, &inputs, bound, &params);
         }
         Ok(())
     }

@@ -84,18 +84,57 @@ pub struct TensorMap {
     pub tf32: bool,
 }
 
-/// One launch of a compiled kernel.
+/// One launch of a compiled kernel: what a [`Session`](crate::Session) makes, or whoever vouches for it.
 pub struct Launch<'a, B: Backend> {
+    pub(crate) kernel: &'a B::Kernel,
+    pub(crate) bindings: Vec<View<'a, B>>,
+    pub(crate) params: Vec<u8>,
+    pub(crate) tensor_maps: Vec<TensorMap>,
+    pub(crate) grid: [u32; 3],
+}
+
+impl<'a, B: Backend> Launch<'a, B> {
+    /// A launch of `grid` blocks of a kernel on its bindings in order, with the bytes of its params struct and
+    /// tensor maps in parameter order.
+    ///
+    /// # Safety
+    /// A kernel reaches as far as its params, tensor maps and grid say, and a CUDA kernel into any memory of its
+    /// context: with these it stays inside the bindings, and it ends. Backends compare the bindings with their buffers
+    /// and the size of the params with the kernel, and cannot check more.
+    pub unsafe fn new(
+        kernel: &'a B::Kernel,
+        bindings: Vec<View<'a, B>>,
+        params: Vec<u8>,
+        tensor_maps: Vec<TensorMap>,
+        grid: [u32; 3],
+    ) -> Self {
+        Launch { kernel, bindings, params, tensor_maps, grid }
+    }
+
     /// The kernel.
-    pub kernel: &'a B::Kernel,
+    pub fn kernel(&self) -> &'a B::Kernel {
+        self.kernel
+    }
+
     /// Its bindings in order.
-    pub bindings: Vec<View<'a, B>>,
+    pub fn bindings(&self) -> &[View<'a, B>] {
+        &self.bindings
+    }
+
     /// The bytes of its params struct.
-    pub params: Vec<u8>,
+    pub fn params(&self) -> &[u8] {
+        &self.params
+    }
+
     /// Tensor maps, in parameter order.
-    pub tensor_maps: Vec<TensorMap>,
+    pub fn tensor_maps(&self) -> &[TensorMap] {
+        &self.tensor_maps
+    }
+
     /// Blocks in each direction.
-    pub grid: [u32; 3],
+    pub fn grid(&self) -> [u32; 3] {
+        self.grid
+    }
 }
 
 impl<B: Backend> Clone for Launch<'_, B> {
@@ -182,11 +221,8 @@ pub trait Backend: Sized + MaybeSend + MaybeSync + 'static {
         bytes: &mut [u8],
     ) -> impl Future<Output = Result<()>> + MaybeSend;
 
-    /// Launches in order, without waiting.
-    ///
-    /// A kernel reaches as far as its params say: they must describe the views, as those that
-    /// [`Session`](crate::Session) makes do. A backend checks the views against their buffers and the
-    /// size of the params against the kernel, and cannot check more.
+    /// Launches in order, without waiting. That each kernel stays inside its bindings is in the making of a
+    /// [`Launch`]; a backend checks the bindings against their buffers and the size of the params against the kernel.
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()>;
 
     /// Runs each work (a list of launches) in order, each between two readings of the clock, and

@@ -202,7 +202,8 @@ pub trait Op: Sync {
         self.dims().iter().map(|name| if *name == "len" { vector } else { size }).collect()
     }
 
-    /// The bytes of the params struct.
+    /// The bytes of the params struct. A kernel reaches as far as they say, and a CUDA kernel into any memory of its
+    /// context: an op of one's own with CUDA rungs vouches for them as [`Rung::with_cuda`] asks.
     fn params(&self, problem: &Problem, place: Place) -> Vec<u8>;
 
     /// The answer to a switch's question for this problem, mostly 0 or 1. A binding starts at a multiple of 256 bytes.
