@@ -111,7 +111,7 @@ fn text(op: &dyn Op, counted: &Counted, below: Option<&Counted>, findings: &[Fin
     let label = format!("{}/{}", op.name(), rung.id());
     line(words::SIMULATED_ON.with([label, dims.join(", "), profile.machine.clone()]));
     line(words::IDEA.with([words::idea(rung, language)]));
-    line(words::WHY_IT_PAYS.with([words::because(op.name(), rung, language)]));
+    line(words::WHY_IT_PAYS.with([words::because(rung, language)]));
     if let Promise::Nothing { because } = &rung.promise {
         line(words::WRONG_BY_DESIGN.with([because.to_string()]));
     }

@@ -39,16 +39,19 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "Each element takes one of two ways.".into(),
             chinese: "每个元素走两条路之一。".into(),
             because: "The first rung: a warp whose lanes disagree walks both.".into(),
+            chinese_because: "第一级：线程意见不一的线程束两边都要走。".into(),
         }),
         rung!("branch", "predicated", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Every thread walks both ways and keeps one result.".into(),
             chinese: "每个线程走两条路，只保留一个结果。".into(),
             because: "No branch; pays only for sides of a few instructions.".into(),
+            chinese_because: "没有分支；只有两边都只有几条指令时才合算。".into(),
         }),
         rung!("branch", "grouped", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "A block sorts its elements by kind before it walks.".into(),
             chinese: "线程块先按种类排序元素，再分支。".into(),
             because: "At most one warp of a block still has both kinds.".into(),
+            chinese_because: "一个线程块中最多只有一个线程束仍同时有两种线程。".into(),
             shared_elements: 258,
         }),
     ]

@@ -31,6 +31,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "Two buffers in turn, and no barrier.".into(),
             chinese: "两个缓冲区轮换，没有屏障。".into(),
             because: "The first rung, wrong: threads read what others have not yet written.".into(),
+            chinese_because: "第一级，是错的：线程读到别人还没写的内容。".into(),
             shared_elements: 512,
             promise: Promise::Nothing { because: "threads read a tile before it is complete".into() },
         }),
@@ -38,6 +39,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "One barrier per phase.".into(),
             chinese: "每个阶段一个屏障。".into(),
             because: "It ends this phase's writes and the reads of the phase before; one buffer would need two.".into(),
+            chinese_because: "它结束本阶段的写入和上一阶段的读取；只有一个缓冲区就需要两个屏障。".into(),
             shared_elements: 512,
         }),
     ]

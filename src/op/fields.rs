@@ -33,16 +33,19 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "Records lie one after the other.".into(),
             chinese: "记录一条接一条。".into(),
             because: "The first rung: 32 bytes move for the 12 that are used.".into(),
+            chinese_because: "第一级：为用到的 12 字节搬运 32 字节。".into(),
         }),
         rung!("fields", "array_of_structs_vectorized", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "One 16-byte read per record.".into(),
             chinese: "每条记录一次 16 字节读取。".into(),
             because: "A third of the requests; the bytes that move stay the same.".into(),
+            chinese_because: "请求数为三分之一；搬运的字节不变。".into(),
         }),
         rung!("fields", "struct_of_arrays", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "Each field has an array of its own.".into(),
             chinese: "每个字段各有自己的数组。".into(),
             because: "Only the fields that are used move.".into(),
+            chinese_because: "只搬运用到的字段。".into(),
         }),
     ];
     for rung in &mut ladder {

@@ -30,11 +30,13 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "One element per thread, from wherever its index points.".into(),
             chinese: "每个线程一个元素，取自其下标所指之处。".into(),
             because: "The first rung.".into(),
+            chinese_because: "第一级。".into(),
         }),
         rung!("gather", "in_flight", block [256, 1, 1], Grid::Linear { per_block: 1024 }, {
             idea: "Four independent elements per thread: indices first, then reads, then writes.".into(),
             chinese: "每个线程四个独立元素：先取下标，再读，后写。".into(),
             because: "Four random reads of a thread are under way at a time.".into(),
+            chinese_because: "一个线程同时有四次随机读取在途。".into(),
             constants: vec![("LOADS", 4)].into(),
         }),
     ]

@@ -37,16 +37,19 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "Plain loads: the level that holds the set answers.".into(),
             chinese: "普通载入：由放得下这个集合的那一级回答。".into(),
             because: "The first rung.".into(),
+            chinese_because: "第一级。".into(),
         }),
         rung!("hierarchy_bandwidth", "read_only", no wgsl "WGSL has no load of its own for read-only data", block [256, 1, 1], GRID, {
             idea: "Loads through the read-only path.".into(),
             chinese: "经只读路径载入。".into(),
             because: "Nothing: plain loads of inputs that nobody writes take it by themselves.".into(),
+            chinese_because: "没有好处：对没有谁写的输入，普通载入自己就走这条路。".into(),
         }),
         rung!("hierarchy_bandwidth", "second_level", no wgsl "WGSL cannot choose a cache", block [256, 1, 1], GRID, {
             idea: "Loads that pass the first-level cache by.".into(),
             chinese: "绕过一级缓存的载入。".into(),
             because: "Slower for sets that the first level would hold.".into(),
+            chinese_because: "对第一级缓存装得下的集合来说更慢。".into(),
         }),
     ]
 });

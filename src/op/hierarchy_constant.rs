@@ -46,17 +46,20 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "The table in global memory.".into(),
             chinese: "表放在全局内存中。".into(),
             because: "The first rung: the first-level cache answers.".into(),
+            chinese_because: "第一级：由第一级缓存供给。".into(),
         }),
         rung!("hierarchy_constant", "shared", block [256, 1, 1], GRID, {
             idea: "The table is copied to shared memory.".into(),
             chinese: "表先复制到共享内存。".into(),
             because: "Lanes that disagree cost bank conflicts at most.".into(),
+            chinese_because: "线程意见不一，最多带来存储体冲突。".into(),
             shared_elements: ENTRIES as u32,
         }),
         rung!("hierarchy_constant", "constant", block [256, 1, 1], GRID, {
             idea: "The table in constant memory or a uniform.".into(),
             chinese: "表放在常量内存或 uniform 中。".into(),
             because: "One entry for all lanes is read in one go; entries that differ go one after the other.".into(),
+            chinese_because: "所有线程同一项，一次读完；不同的项要一个接一个。".into(),
         }),
     ]
 });

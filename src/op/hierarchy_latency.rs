@@ -39,16 +39,19 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "Plain loads: the level that holds the set answers.".into(),
             chinese: "普通载入：由放得下这个集合的那一级回答。".into(),
             because: "The first rung.".into(),
+            chinese_because: "第一级。".into(),
         }),
         rung!("hierarchy_latency", "second_level", no wgsl "WGSL cannot choose a cache", block [1, 1, 1], Grid::Fixed { blocks: 1 }, {
             idea: "Loads that pass the first-level cache by.".into(),
             chinese: "绕过一级缓存的载入。".into(),
             because: "Slower for sets that the first level would hold.".into(),
+            chinese_because: "对第一级缓存装得下的集合来说更慢。".into(),
         }),
         rung!("hierarchy_latency", "shared", block [32, 1, 1], Grid::Fixed { blocks: 1 }, {
             idea: "The chain in shared memory.".into(),
             chinese: "链放在共享内存中。".into(),
             because: "No tag to look up, and no translation of addresses.".into(),
+            chinese_because: "不用查标签，也不用转换地址。".into(),
             needs: vec![Need {
                 language: None,
                 fact: "FITS_SHARED".into(),

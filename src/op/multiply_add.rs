@@ -33,12 +33,13 @@ struct Params {
 }
 
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
-    let chains = |chains: u32, variant: &'static str, because: &'static str| {
+    let chains = |chains: u32, variant: &'static str, [because, chinese_because]: [&'static str; 2]| {
         let mut rung = rung!("multiply_add", "chains", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             variant: variant.into(),
             idea: "A thread runs CHAINS chains of multiply-adds that do not depend on each other.".into(),
             chinese: "每个线程运行 CHAINS 条互不依赖的乘加链。".into(),
             because: because.into(),
+            chinese_because: chinese_because.into(),
             constants: vec![("CHAINS", chains), ("ROUNDS", ROUNDS)].into(),
             element_sizes: (&[4, 8]).into(),
         });
@@ -46,13 +47,29 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         rung
     };
     vec![
-        chains(1, "1", "The first rung: every multiply-add waits for the one before."),
-        chains(2, "2", "While one chain waits for its result, the other issues."),
-        chains(8, "8", "More independent work than the latency can hide from; a thread needs no company."),
+        chains(
+            1,
+            "1",
+            ["The first rung: every multiply-add waits for the one before.", "第一级：每次乘加都等待前一次。"],
+        ),
+        chains(
+            2,
+            "2",
+            ["While one chain waits for its result, the other issues.", "一条链等待结果时，另一条可以发出指令。"],
+        ),
+        chains(
+            8,
+            "8",
+            [
+                "More independent work than the latency can hide from; a thread needs no company.",
+                "独立的工作超过延迟所需；一个线程不需要同伴。",
+            ],
+        ),
         rung!("multiply_add", "packed", no wgsl "WGSL leaves the pairing of f16 values to the driver", block [256, 1, 1], Grid::Linear { per_block: 4096 }, {
             idea: "Two f16 values share a register, and one instruction works on both.".into(),
             chinese: "两个 f16 共用一个寄存器，一条指令同时处理。".into(),
             because: "Half the instructions for the same operations.".into(),
+            chinese_because: "同样的运算只用一半的指令。".into(),
             constants: vec![("CHAINS", 8), ("ROUNDS", ROUNDS)].into(),
             element_sizes: (&[2]).into(),
             wgsl_element_sizes: (&[]).into(),

@@ -24,23 +24,25 @@ struct Params {
 }
 
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
-    let block = |variant: &'static str, threads: u32, because: &'static str| {
+    let block = |variant: &'static str, threads: u32, [because, chinese_because]: [&'static str; 2]| {
         let mut rung = rung!("occupancy", "block", block [32, 1, 1], Grid::Linear { per_block: 32 }, {
             variant: variant.into(),
             idea: "Blocks of so many threads.".into(),
             chinese: "线程块的线程数由变体给出。".into(),
             because: because.into(),
+            chinese_because: chinese_because.into(),
             constants: vec![("THREADS", threads)].into(),
         });
         rung.passes = vec![Pass::new([threads, 1, 1], Grid::Linear { per_block: threads })].into();
         rung
     };
-    let ballast = |variant: &'static str, words: u32, because: &'static str| {
+    let ballast = |variant: &'static str, words: u32, [because, chinese_because]: [&'static str; 2]| {
         rung!("occupancy", "ballast", block [64, 1, 1], Grid::Linear { per_block: 64 }, {
             variant: variant.into(),
             idea: "Blocks of 64 threads that claim shared memory they do not need.".into(),
             chinese: "64 个线程的线程块，占用并不需要的共享内存。".into(),
             because: because.into(),
+            chinese_because: chinese_because.into(),
             constants: vec![("THREADS", 64), ("BALLAST", words)].into(),
             shared_elements: words,
         })
@@ -49,28 +51,62 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         block(
             "32",
             32,
-            "The first rung: at most 32 blocks of one warp, half of the places of a multiprocessor; and so many blocks that starting them takes longer than their work.",
+            [
+                "The first rung: at most 32 blocks of one warp, half of the places of a multiprocessor; and so many blocks that starting them takes longer than their work.",
+                "第一级：最多 32 个线程块，每块一个线程束，只占多处理器一半的位置；并且线程块太多，启动它们比它们的工作还久。",
+            ],
         ),
         block(
             "64",
             64,
-            "All places of a multiprocessor of 2048 threads are taken, and half as many blocks have to be started.",
+            [
+                "All places of a multiprocessor of 2048 threads are taken, and half as many blocks have to be started.",
+                "2048 个线程的多处理器的位置全部占满，要启动的线程块减半。",
+            ],
         ),
-        block("128", 128, "As many warps, and again half as many blocks to start."),
-        block("256", 256, "As many warps, in blocks few enough for memory to be the limit."),
-        block("512", 512, "Little: as many warps, and memory is the limit already."),
+        block(
+            "128",
+            128,
+            ["As many warps, and again half as many blocks to start.", "线程束一样多，要启动的线程块再减半。"],
+        ),
+        block(
+            "256",
+            256,
+            [
+                "As many warps, in blocks few enough for memory to be the limit.",
+                "线程束一样多，线程块已少到由内存决定快慢。",
+            ],
+        ),
+        block(
+            "512",
+            512,
+            ["Little: as many warps, and memory is the limit already.", "作用很小：线程束一样多，内存早已是极限。"],
+        ),
         block(
             "1024",
             1024,
-            "Slower, if anything: two blocks fill a multiprocessor, and a place is free only when the last of 32 warps is done.",
+            [
+                "Slower, if anything: two blocks fill a multiprocessor, and a place is free only when the last of 32 warps is done.",
+                "即使有差别也是变慢：两个线程块就占满多处理器，要等 32 个线程束中最后一个结束才空出位置。",
+            ],
         ),
         ballast(
             "13k",
             3328,
-            "Half of the warps, on a device of 228 KiB: still enough, where starting blocks of 64 threads is the limit.",
+            [
+                "Half of the warps, on a device of 228 KiB: still enough, where starting blocks of 64 threads is the limit.",
+                "在 228 KiB 的设备上线程束减半：仍然足够，那里的极限是启动 64 个线程的线程块。",
+            ],
         ),
-        ballast("27k", 6912, "A quarter of the warps there: just too few."),
-        ballast("47k", 12000, "An eighth of the warps there: half of the bytes under way, and twice the time."),
+        ballast("27k", 6912, ["A quarter of the warps there: just too few.", "那里线程束只有四分之一：刚好不够。"]),
+        ballast(
+            "47k",
+            12000,
+            [
+                "An eighth of the warps there: half of the bytes under way, and twice the time.",
+                "那里线程束只有八分之一：在途的字节减半，时间加倍。",
+            ],
+        ),
     ]
 });
 

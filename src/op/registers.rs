@@ -28,12 +28,13 @@ const VALUES: u64 = 64;
 const FACTOR: u32 = 16_777_619;
 
 static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
-    let capped = |variant: &'static str, blocks: u32, because: &'static str| {
+    let capped = |variant: &'static str, blocks: u32, [because, chinese_because]: [&'static str; 2]| {
         rung!("registers", "capped", no wgsl "WGSL has no word for registers", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             variant: variant.into(),
             idea: "Registers are capped so that more blocks fit a multiprocessor.".into(),
             chinese: "限制寄存器数，使多处理器容得下更多线程块。".into(),
             because: because.into(),
+            chinese_because: chinese_because.into(),
             constants: vec![("BLOCKS", blocks)].into(),
         })
     };
@@ -42,11 +43,23 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "The compiler takes the registers it needs.".into(),
             chinese: "编译器需要多少寄存器就用多少。".into(),
             because: "The first rung: about 80.".into(),
+            chinese_because: "第一级：约 80 个寄存器。".into(),
         }),
-        capped("128", 2, "Two blocks: room for all values."),
-        capped("64", 4, "Four blocks: some values are spilled to local memory."),
-        capped("40", 6, "Six blocks: more than half are spilled."),
-        capped("32", 8, "All places of a multiprocessor are taken, and nearly all values are spilled."),
+        capped("128", 2, ["Two blocks: room for all values.", "两个线程块：所有值都放得下。"]),
+        capped(
+            "64",
+            4,
+            ["Four blocks: some values are spilled to local memory.", "四个线程块：一些值溢出到局部内存。"],
+        ),
+        capped("40", 6, ["Six blocks: more than half are spilled.", "六个线程块：一半以上溢出。"]),
+        capped(
+            "32",
+            8,
+            [
+                "All places of a multiprocessor are taken, and nearly all values are spilled.",
+                "多处理器的位置全部占满，几乎所有值都溢出。",
+            ],
+        ),
     ]
 });
 

@@ -29,17 +29,20 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "One element per thread, to wherever its index points.".into(),
             chinese: "每个线程一个元素，写到其下标所指之处。".into(),
             because: "The first rung.".into(),
+            chinese_because: "第一级。".into(),
         }),
         rung!("scatter", "in_flight", block [256, 1, 1], Grid::Linear { per_block: 1024 }, {
             idea: "Four independent elements per thread: all reads first, then all writes.".into(),
             chinese: "每个线程四个独立元素：先全部读，再全部写。".into(),
             because: "Little: nobody waits for a write.".into(),
+            chinese_because: "作用很小：没有谁等待写入。".into(),
             constants: vec![("LOADS", 4)].into(),
         }),
         rung!("scatter", "atomic", block [256, 1, 1], Grid::Linear { per_block: 256 }, {
             idea: "The same by atomic exchanges, as it must be where two elements may want one place.".into(),
             chinese: "同样的写入改用原子交换：两个元素可能要同一位置时必须如此。".into(),
             because: "Slower, if anything: what atomics cost that nobody contends for.".into(),
+            chinese_because: "即使有差别也是变慢：这就是没有争用时原子操作的代价。".into(),
         }),
     ]
 });

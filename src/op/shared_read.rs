@@ -33,6 +33,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         idea: "Lanes read 16 bytes each from shared memory, side by side, again and again.".into(),
         chinese: "各线程并排从共享内存反复读取 16 字节。".into(),
         because: "The first rung.".into(),
+        chinese_because: "第一级。".into(),
         constants: vec![("STEPS", STEPS)].into(),
         shared_elements: 2048,
     })]

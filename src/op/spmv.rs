@@ -65,6 +65,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         idea: "Blocks share out the nonzeros instead of the rows; threads per row follow each chunk's rows.".into(),
         chinese: "线程块平分非零元而不是行；每行的线程数随各块的行而定。".into(),
         because: "No block has more to do than another, however uneven the rows are.".into(),
+        chinese_because: "无论各行多么不均，没有哪个线程块的工作比别的多。".into(),
         passes: passes(1024).into(),
         workspace: (&[ROOM, ROOM]).into(),
         shared_elements: CHUNK + THREADS / 32,
@@ -81,11 +82,13 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "One thread adds up one row.".into(),
             chinese: "每个线程加一行。".into(),
             because: "The first rung: uncoalesced, and a warp waits for its longest row.".into(),
+            chinese_because: "第一级：没有合并，线程束要等最长的一行。".into(),
         }),
         rung!("spmv", "warp_per_row", block [128, 1, 1], Grid::BySwitch(BY_LANES), {
             idea: "Up to 32 threads share a row, four elements each at a time, as the average row asks.".into(),
             chinese: "至多 32 个线程合作一行，每次各四个元素，数目按平均每行而定。".into(),
             because: "Rows are read side by side, and a long one holds up fewer others.".into(),
+            chinese_because: "一行由线程并排读取，很长的一行拖累的其他行更少。".into(),
             switches: vec![Switch::new("LANES", LANES)].into(),
             wgsl_form: Some(Form {
                 constants: (&[]).into(),

@@ -40,6 +40,7 @@ static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
         idea: "Two tiles that mirror each other at the diagonal change places, each turned on the way.".into(),
         chinese: "以对角线互为镜像的两个分块互换位置，途中各自翻转。".into(),
         because: "The first rung: no second buffer, and still runs of 256 bytes on both sides.".into(),
+        chinese_because: "第一级：不需要第二个缓冲区，两侧仍是 256 字节的连续段。".into(),
         accepts: Accepts::ALL,
         element_sizes: WIDTHS.into(),
         wgsl_element_sizes: WIDTHS.into(),

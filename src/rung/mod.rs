@@ -42,6 +42,8 @@ pub struct Rung {
     pub chinese: Cow<'static, str>,
     /// Why that pays over the rung below, in a sentence.
     pub because: Cow<'static, str>,
+    /// The same in Chinese; empty where nobody has translated it.
+    pub chinese_because: Cow<'static, str>,
     /// Constants of both kernels.
     pub constants: Cow<'static, [(&'static str, u32)]>,
     /// Constants whose value depends on the problem.
@@ -97,6 +99,7 @@ impl Rung {
             idea: "".into(),
             chinese: "".into(),
             because: "".into(),
+            chinese_because: "".into(),
             constants: Cow::Borrowed(&[]),
             switches: Cow::Borrowed(&[]),
             aliases: Cow::Borrowed(&[]),

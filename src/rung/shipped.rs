@@ -48,6 +48,7 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         idea: Cow::Borrowed(""),
         chinese: Cow::Borrowed(""),
         because: Cow::Borrowed(""),
+        chinese_because: Cow::Borrowed(""),
         constants: Cow::Borrowed(&[]),
         switches: Cow::Borrowed(&[]),
         aliases: Cow::Borrowed(&[]),

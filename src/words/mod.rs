@@ -1,7 +1,6 @@
 //! What the reports say in sentences, in every language they speak: one table of phrases.
 
 mod ideas;
-mod reasons;
 mod table;
 
 pub use ideas::{because, idea};

@@ -27,6 +27,7 @@ pub(super) fn rungs() -> Vec<Rung> {
                 idea: "The operands of 128 x 128 results are fetched into workgroup memory once, for four subgroups.".into(),
                 chinese: "128 x 128 个结果的操作数一次取入工作组内存，供四个子组使用。".into(),
                 because: "Each element is read twice from workgroup memory where eight subgroups read it through the caches.".into(),
+                chinese_because: "每个元素从工作组内存读两次，而不是由八个子组经缓存读取。".into(),
                 accepts: TEACHING,
             }),
         ),
@@ -35,6 +36,7 @@ pub(super) fn rungs() -> Vec<Rung> {
                 idea: "The next tiles are fetched into registers before the present ones are multiplied.".into(),
                 chinese: "当前分块相乘之前，先把下一个分块取入寄存器。".into(),
                 because: "Part of the latency of memory passes during the products.".into(),
+                chinese_because: "内存的一部分延迟在乘法期间度过。".into(),
                 accepts: TEACHING,
             }),
         ),
@@ -75,6 +77,7 @@ fn from_storage(side: &'static str, part: u32, shape: Cooperative) -> Rung {
             idea: "A subgroup holds small matrices together, and one operation multiplies two of them.".into(),
             chinese: "一个子组共同持有小矩阵，一次运算乘两个。".into(),
             because: "Matrix units do the work of hundreds of multiply-adds at a time, on half the bytes.".into(),
+            chinese_because: "矩阵单元一次完成几百次乘加，字节又只有一半。".into(),
             accepts: TEACHING,
             constants: vec![("PART", part)].into(),
             // An edge that fragments reach over goes through workgroup memory, and so does c.
@@ -124,6 +127,7 @@ fn raster() -> Rung {
             idea: "Tiles are walked eight rows at a time; every layout, offset and batch.".into(),
             chinese: "每次八行地走过分块；支持所有布局、偏移和成批。".into(),
             because: "Blocks that run together ask for fewer different rows and columns, which L2 then holds.".into(),
+            chinese_because: "同时运行的线程块需要的不同的行和列更少，L2 便装得下。".into(),
             accepts: Accepts::ALL,
             constants: vec![("GROUP", 8)].into(),
             switches: transposes().into(),
@@ -141,6 +145,7 @@ fn words() -> Rung {
         idea: "Operands are read and tiles written 16 bytes at a time, in the order in which they lie.".into(),
         chinese: "操作数读取和分块写出都以 16 字节、按存放次序进行。".into(),
         because: "Half as many requests, and nothing is turned in registers: matrix loads read either order.".into(),
+        chinese_because: "请求数减半，寄存器中也无须翻转：矩阵载入两种次序都能读。".into(),
         accepts: Accepts::ALL,
         constants: vec![("GROUP", 8)].into(),
         switches: transposes().into(),
@@ -166,6 +171,7 @@ fn ahead() -> Rung {
         idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
         chinese: "本步相乘时载入下一步的片段；分块 128 x 256。".into(),
         because: "The tensor cores need not wait for workgroup memory after each barrier, and four steps on their way cover the latency of L2.".into(),
+        chinese_because: "张量核不必在每个屏障后等待工作组内存，在途的四步掩盖 L2 的延迟。".into(),
         accepts: Accepts::ALL,
         constants: vec![("GROUP", 8)].into(),
         shared_elements: TILES + LEAVING,
@@ -181,6 +187,7 @@ fn tall() -> Rung {
         idea: "Two blocks share a multiprocessor, with 80 x 64 results per subgroup.".into(),
         chinese: "两个线程块共用一个多处理器，每个子组 80 x 64 个结果。".into(),
         because: "While one block waits for its tiles the other multiplies, and larger parts read less of workgroup memory.".into(),
+        chinese_because: "一个线程块等待分块时另一个做乘法，更大的部分从工作组内存读得更少。".into(),
         accepts: Accepts::ALL,
         constants: vec![("GROUP", 8)].into(),
         shared_elements: TILES + LEAVING,
@@ -242,7 +249,13 @@ fn copy_across(operand: usize) -> Pass {
 }
 
 /// A kernel that reads both operands across k, on copies of the first one or of both.
-fn on_copies(rung: Rung, variant: &'static str, copies: usize, because: &'static str, needs: Vec<Need>) -> Rung {
+fn on_copies(
+    rung: Rung,
+    variant: &'static str,
+    copies: usize,
+    [because, chinese_because]: [&'static str; 2],
+    needs: Vec<Need>,
+) -> Rung {
     let half = rung.needs.iter().filter(|need| need.fact == "BF16").cloned();
     let operand = |index| if index < copies { Operand::WorkspaceIn(index) } else { Operand::Input(index) };
     let product = Pass {
@@ -267,6 +280,7 @@ fn on_copies(rung: Rung, variant: &'static str, copies: usize, because: &'static
         idea: "Operands that run along k, or whose rows start anywhere, are first copied to where tiles are read in whole rows.".into(),
         chinese: "沿 k 存放或起点任意的操作数，先复制成可整行读取分块的样子。".into(),
         because: because.into(),
+        chinese_because: chinese_because.into(),
         needs: needs.into_iter().chain(half).collect(),
         passes: (0..copies).map(copy_across).chain([product]).collect(),
         workspace: (0..copies).map(form).collect(),
@@ -278,12 +292,18 @@ fn on_copies(rung: Rung, variant: &'static str, copies: usize, because: &'static
 fn turned(rung: Rung) -> Rung {
     const A_ALONG: &str = "this form turns an a that is stored m x k; the rung itself takes the other";
     const B: &str = "b must be stored k x n in rows that start at multiples of 16 bytes; the @copied form takes others";
-    const BECAUSE: &str = "Turning a costs 1 to 6 % of the product (an H200 at 8192 and 4096), and gains what loads of 32 bytes in a row would lose.";
+    const BECAUSE: [&str; 2] = [
+        "Turning a costs 1 to 6 % of the product (an H200 at 8192 and 4096), and gains what loads of 32 bytes in a row would lose.",
+        "翻转 a 的代价是乘积的 1 至 6 %（H200，8192 和 4096），换回连续 32 字节载入会损失的部分。",
+    ];
     let needs = across(B, &[1]).into_iter().chain([need("TRANSPOSE_A", 0, A_ALONG), deep()]).collect();
     on_copies(rung, "turned", 1, BECAUSE, needs)
 }
 
 fn copied(rung: Rung) -> Rung {
-    const BECAUSE: &str = "Copies cost a share of m or n of the product; slow loads would cost all of it.";
+    const BECAUSE: [&str; 2] = [
+        "A copy costs a share of m or n of the product; slow loads would cost all of it.",
+        "复制的代价只占乘积的 m 或 n 分之一；慢的载入则会拖累全部。",
+    ];
     on_copies(rung, "copied", 2, BECAUSE, vec![deep()])
 }

@@ -91,6 +91,7 @@ fn split_products(variant: &'static str, precision: Precision) -> Rung {
         idea: "f32 elements are sums of shorter parts, whose products that matter are all computed, the smallest first.".into(),
         chinese: "f32 元素是较短部分之和，计算所有要紧的乘积，最小的在先。".into(),
         because: "Three or six products at the rate of 16 bits take less time than one of f32, and sums that keep what rounding takes are as exact.".into(),
+        chinese_because: "以 16 位速度做三或六次乘积，仍比一次 f32 快；保留舍入部分的和同样精确。".into(),
         accepts: Accepts::ALL,
         constants: vec![("BF16", bf16)].into(),
         switches: transposes().into(),

@@ -29,6 +29,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "One unused element at the end of each tile row.".into(),
             chinese: "分块每行末尾留一个不用的元素。".into(),
             because: "The elements of a tile column lie in different banks, so reading a column is one access, not 32.".into(),
+            chinese_because: "分块一列的元素落在不同的存储体上，读一列只需一次访问，而不是 32 次。".into(),
             constants: vec![("TILE", tile)].into(),
             shared_elements: tile * (tile + 1),
         }));
@@ -42,16 +43,19 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "Threads of a warp lie along an input row: coalesced reads, strided writes.".into(),
             chinese: "线程束沿输入的行排列：读取合并，写入跨步。".into(),
             because: "The first rung.".into(),
+            chinese_because: "第一级。".into(),
         })),
         scalar(rung!("transpose", "coalesced_write", block [32, 8, 1], Grid::Tiles { x: 8, y: 32 }, {
             idea: "The mirror: threads lie along an output row, so the reads are strided.".into(),
             chinese: "与上一级相反：线程沿输出的行排列，因此读取跨步。".into(),
             because: "A strided read is served by caches that hold its whole sector; a strided write is not.".into(),
+            chinese_because: "跨步的读取由保存整个扇区的缓存供给；跨步的写入却不行。".into(),
         })),
         scalar(rung!("transpose", "tiled", block [32, 32, 1], Grid::Tiles { x: 32, y: 32 }, {
             idea: "A tile goes through shared memory, so that both sides are coalesced.".into(),
             chinese: "分块经由共享内存，使读写两侧都合并。".into(),
             because: "Every sector is read and written once and used whole; the tile's columns still meet in one bank.".into(),
+            chinese_because: "每个扇区只读写一次，并且全部用到；但分块的列仍落在同一个存储体上。".into(),
             shared_elements: 32 * 32,
         })),
         padded(16, "16"),
@@ -60,18 +64,21 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "A quarter of the threads, four elements each, all loads before the first store.".into(),
             chinese: "线程减为四分之一，每个线程四个元素，先读完再写。".into(),
             because: "More bytes in flight per thread and less index arithmetic per element.".into(),
+            chinese_because: "每个线程在途的字节更多，每个元素的下标运算更少。".into(),
             shared_elements: 32 * 33,
         })),
         scalar(rung!("transpose", "swizzled", block [32, 8, 1], Grid::Tiles { x: 32, y: 32 }, {
             idea: "The column index is exclusive-or'ed with the row in place of padding.".into(),
             chinese: "以列号与行号的异或代替填充。".into(),
             because: "As free of conflicts as padding, without the unused column and with aligned rows for wider accesses.".into(),
+            chinese_because: "与填充一样没有冲突，却不用多出的一列，并且行是对齐的，便于更宽的访问。".into(),
             shared_elements: 32 * 32,
         })),
         rung!("transpose", "register_blocked", block [256, 1, 1], Grid::Tiles { x: 64, y: 64 }, {
             idea: "A thread turns a 4x4 block in registers; 16-byte accesses to global and shared memory.".into(),
             chinese: "每个线程在寄存器中翻转一个 4x4 的块；对全局和共享内存都以 16 字节访问。".into(),
             because: "Runs of 256 bytes on both sides and a quarter of the memory instructions.".into(),
+            chinese_because: "两侧都是 256 字节的连续段，访存指令只有四分之一。".into(),
             accepts: Accepts::ALL,
             switches: vector_switches().into(),
             aliases: output_chunk().into(),
@@ -81,6 +88,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
             idea: "The tiles are walked so that blocks running together continue the same output rows.".into(),
             chinese: "安排分块的次序，使同时运行的线程块接着写相同的输出行。".into(),
             because: "Memory sees long runs of writes instead of a tile here and there.".into(),
+            chinese_because: "内存看到的是长段的写入，而不是零散的分块。".into(),
             accepts: Accepts::ALL,
             switches: vector_switches().into(),
             aliases: output_chunk().into(),
@@ -184,6 +192,7 @@ fn any_width(tile: &Tile) -> Rung {
         idea: "Every width: a thread turns a block of elements one chunk wide and as many rows high.".into(),
         chinese: "任意元素宽度：每个线程翻转一个小块，宽一个单元，行数相同。".into(),
         because: "Runs of 256 bytes on both sides and 16 bytes per instruction for bytes and halves too.".into(),
+        chinese_because: "两侧都是 256 字节的连续段，单字节和半精度元素也是每条指令 16 字节。".into(),
         accepts: Accepts::ALL,
         element_sizes: tile.widths.into(),
         wgsl_element_sizes: tile.widths.into(),
@@ -201,6 +210,7 @@ fn kept(mut rung: Rung) -> Rung {
     rung.because =
         "Memory moves the same bytes 1 to 2 % faster: written lines leave in longer runs, as far as one can tell."
             .into();
+    rung.chinese_because = "同样的字节，内存搬运快 1 至 2 %：就所能判断的，写出的行以更长的连续段离开。".into();
     rung.cuda_needs = CudaNeeds { arch: Arch::Compute80, ..rung.cuda_needs };
     rung.wgsl = Source::Absent { because: "WGSL has no cache policies".into() };
     rung.wgsl_element_sizes = (&[]).into();
@@ -264,6 +274,7 @@ fn sheared(cuda: [[u32; 4]; 4], wgsl: [[u32; 3]; 4], variant: &'static str) -> R
         idea: "The tile follows the shift of each output row, so that all stores but the ends are whole aligned chunks.".into(),
         chinese: "分块跟随每个输出行的偏移，除两端外所有写入都是对齐的整块。".into(),
         because: "Odd leading dimensions no longer cost whole sectors and wide stores.".into(),
+        chinese_because: "奇数的行距不再让整扇区和宽写入失效。".into(),
         accepts: Accepts::ALL,
         element_sizes: PARTS_OF_CHUNKS.into(),
         wgsl_element_sizes: PARTS_OF_CHUNKS.into(),
@@ -306,6 +317,7 @@ fn skinny() -> Rung {
         idea: "A few columns are a list of records, taken apart and put together in registers.".into(),
         chinese: "只有几列的矩阵是一串记录，在寄存器中拆开再拼好。".into(),
         because: "A square tile would be mostly empty; here every access is a chunk of a contiguous run.".into(),
+        chinese_because: "方形分块大部分会是空的；这里每次访问都是连续段中的一块。".into(),
         accepts: Accepts::ALL,
         element_sizes: ANY_WORD.into(),
         wgsl_element_sizes: ANY_WORD.into(),
@@ -339,6 +351,7 @@ fn gathered() -> Rung {
         idea: "A thread moves half a chunk of every long row, gathered element by element from shared memory.".into(),
         chinese: "每个线程只搬运每个长行的半个单元，逐元素从共享内存中收集。".into(),
         because: "Less waits for a barrier at a time than where a thread owns whole records; what was read leaves the caches last.".into(),
+        chinese_because: "与一个线程拥有整条记录相比，同时等待屏障的更少；读过的数据最后离开缓存。".into(),
         accepts: Accepts::ALL,
         element_sizes: WHOLE_WORDS.into(),
         wgsl_element_sizes: (&[]).into(),
@@ -384,6 +397,7 @@ fn batched_small() -> Rung {
         idea: "Small matrices one behind the other are one long array; only shared memory knows their shape.".into(),
         chinese: "一个接一个的小矩阵就是一个长数组；只有共享内存知道它们的形状。".into(),
         because: "No tile is left mostly empty, and a block moves one contiguous run on both sides.".into(),
+        chinese_because: "没有大部分空着的分块，一个线程块在两侧都搬运一个连续段。".into(),
         accepts: Accepts::ALL,
         element_sizes: ANY_WORD.into(),
         wgsl_element_sizes: ANY_WORD.into(),
