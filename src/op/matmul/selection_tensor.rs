@@ -71,9 +71,19 @@ enum Cut {
     /// Into tiles of so many columns.
     Equal(u64),
     /// Into wide ones of so many and narrow ones, as `even_shares` does.
-    Shares(u64),
+    Shares(u64, Longer),
     /// The same with rows and columns changed.
-    Swapped(u64),
+    Swapped(u64, Longer),
+}
+
+/// How much longer a column takes than one of a wide tile with k contiguous in b: a column of a narrow tile there, since
+/// as much of b is copied as for a wide one; any column where k is not contiguous and copies are of 64 columns, and one
+/// of a narrow tile more than that.
+#[derive(Clone, Copy)]
+struct Longer {
+    along_k: f64,
+    across: f64,
+    narrow_across: f64,
 }
 
 /// A rung of tiles, and microseconds of a kernel, of a tile, and of a million multiply-adds of 128 rows by one column.
@@ -89,25 +99,36 @@ const fn tiled(rung: &'static str, cut: Cut, [kernel, tile, column]: [f64; 3]) -
     Tiled { rung, cut, kernel, tile, column }
 }
 
-/// Fitted to 74 products of 16 bits (NN and NT, 256 to 28672); from rung to rung only the differences matter.
-const TILED: [Tiled; 4] = [
-    tiled("even_shares@swapped", Cut::Swapped(256), [1.3, 1.9, 45.9]),
-    tiled("even_shares", Cut::Shares(256), [1.3, 1.9, 46.0]),
+const WHOLE: Longer = Longer { along_k: 1.02, across: 1.0, narrow_across: 1.03 };
+const BY_224: Longer = Longer { along_k: 1.02, across: 1.04, narrow_across: 1.09 };
+const BY_192: Longer = Longer { along_k: 1.08, across: 1.0, narrow_across: 1.08 };
+
+/// Fitted to 82 products of 16 bits (NN and NT, 256 to 28672); from rung to rung only the differences matter.
+const TILED: [Tiled; 6] = [
+    tiled("even_shares@swapped", Cut::Swapped(256, WHOLE), [1.3, 1.9, 45.9]),
+    tiled("even_shares", Cut::Shares(256, WHOLE), [1.3, 1.9, 46.0]),
+    tiled("even_shares@224", Cut::Shares(224, BY_224), [1.5, 1.9, 46.5]),
+    tiled("even_shares@192", Cut::Shares(192, BY_192), [1.5, 1.9, 48.4]),
     tiled("async_store@128", Cut::Equal(128), [0.9, 1.0, 46.2]),
     tiled("async_store@64", Cut::Equal(64), [3.0, 1.0, 52.7]),
 ];
 
-/// A narrow tile: columns that it has less than a wide one, and how much longer it takes for one of them, since as
-/// much of b is copied as for a wide one.
+/// A narrow tile: columns that it has less than a wide one, and how much longer it takes for one of them.
 #[derive(Clone, Copy)]
 struct Narrow {
     less: u64,
     longer: f64,
 }
 
-/// Where k is contiguous in b, and where it is not and copies are of 64 columns.
-const ALONG_K: Narrow = Narrow { less: 24, longer: 1.02 };
-const ACROSS: Narrow = Narrow { less: 16, longer: 1.12 };
+impl Longer {
+    fn along_k(self) -> Narrow {
+        Narrow { less: 24, longer: self.along_k }
+    }
+
+    fn across(self) -> Narrow {
+        Narrow { less: 16, longer: self.narrow_across }
+    }
+}
 
 impl Tiled {
     /// Microseconds on a device of so many multiprocessors.
@@ -118,11 +139,16 @@ impl Tiled {
                 let tiles = tiles(problem, BLOCK_M, width).div_ceil(multiprocessors);
                 ((tiles * width) as f64, tiles)
             }
-            Cut::Shares(wide) => {
-                let narrow = if problem.layout(1).transposed { ALONG_K } else { ACROSS };
-                shares([rows, columns], problem.batch, wide, narrow, multiprocessors)
+            Cut::Shares(wide, longer) if problem.layout(1).transposed => {
+                shares([rows, columns], problem.batch, wide, longer.along_k(), multiprocessors)
             }
-            Cut::Swapped(wide) => shares([columns, rows], problem.batch, wide, ALONG_K, multiprocessors),
+            Cut::Shares(wide, longer) => {
+                let (of_each, tiles) = shares([rows, columns], problem.batch, wide, longer.across(), multiprocessors);
+                (of_each * longer.across, tiles)
+            }
+            Cut::Swapped(wide, longer) => {
+                shares([columns, rows], problem.batch, wide, longer.along_k(), multiprocessors)
+            }
         };
         self.kernel + self.tile * tiles_of_each as f64 + self.column * of_each * problem.dim(2) as f64 * 1e-6
     }
@@ -232,20 +258,41 @@ mod tests {
     fn what_tiles_fit_a_middling_size_is_estimated() {
         let of = |dims: [u64; 3]| first(&Problem::new(Element::Bf16, dims));
         assert_eq!(of([2304; 3]), "async_store@128");
-        assert_eq!(of([3072; 3]), "async_store@128");
-        assert_eq!(of([512, 6144, 4096]), "async_store@64");
+        assert_eq!(of([3072; 3]), "even_shares@192");
+        assert_eq!(of([5120; 3]), "even_shares@224");
+        for size in [2560, 3328, 4096, 6144, 8192, 16384] {
+            assert_eq!(of([size; 3]), "even_shares@swapped", "{size}");
+        }
         assert_eq!(of([16, 4096, 4096]), "split_k@16x64");
         assert_eq!(of([32, 4096, 4096]), "split_k@32x64");
         assert_eq!(of([64, 14336, 4096]), "split_k@64x64");
     }
 
+    /// Rungs that take only NN are passed over.
+    #[test]
+    fn what_tiles_fit_other_layouts_is_estimated() {
+        let of = |a: bool, b: bool, dims: [u64; 3]| {
+            let layout = |transposed| Layout { transposed, ..Layout::default() };
+            let problem = Problem::new(Element::Bf16, dims).with_layout(0, layout(a)).with_layout(1, layout(b));
+            select(&crate::op::test_device((9, 0)), &problem).map(Rung::id).unwrap_or_default()
+        };
+        assert_eq!(of(false, true, [512, 6144, 4096]), "even_shares@192");
+        assert_eq!(of(false, true, [768, 6144, 4096]), "async_store@128");
+        assert_eq!(of(false, true, [1024, 7168, 2048]), "even_shares@224");
+        assert_eq!(of(false, true, [1024, 6144, 4096]), "async_store@128");
+        for (a, b) in [(false, true), (true, false), (true, true)] {
+            assert_eq!(of(a, b, [4096; 3]), "even_shares");
+            assert_eq!(of(a, b, [8192; 3]), "even_shares");
+        }
+    }
+
     /// 512 tiles of 256 columns for 132 blocks: four wide ones each, or three and a narrow one.
     #[test]
     fn shares_are_those_of_the_kernel() {
-        let (columns, tiles) = shares([4096, 4096], 1, 256, ALONG_K, 132);
+        let (columns, tiles) = shares([4096, 4096], 1, 256, WHOLE.along_k(), 132);
         assert!(tiles == 4 && (columns - (3.0 * 256.0 + 232.0 * 1.02)).abs() < 1e-9, "{columns} {tiles}");
-        assert_eq!(shares([1024, 1024], 1, 256, ACROSS, 132).1, 1);
-        assert_eq!(shares([0, 0], 1, 256, ACROSS, 132), (0.0, 0));
+        assert_eq!(shares([1024, 1024], 1, 256, WHOLE.across(), 132).1, 1);
+        assert_eq!(shares([0, 0], 1, 256, WHOLE.across(), 132), (0.0, 0));
     }
 
     #[test]
