@@ -218,6 +218,7 @@ fn tiles_and_threads_of_every_kernel_are_those_of_its_row() {
             let tile = match first.grid {
                 Grid::Tiles { x, y }
                 | Grid::TilesLinear { x, y }
+                | Grid::TilesDown { x, y }
                 | Grid::TilesLinearParts { x, y, .. }
                 | Grid::Persistent { x, y, .. } => Some((x, y)),
                 _ => None,

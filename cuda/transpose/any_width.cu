@@ -108,13 +108,13 @@ __device__ __forceinline__ Chunk column(const Chunk (&block)[VECTOR], unsigned i
 extern "C" __global__ void __launch_bounds__(THREADS)
 transpose_any_width(const T* __restrict__ input, T* __restrict__ output, const Params p)
 {
-    const unsigned int block_index = blockIdx.x + p.block_x;
-    const unsigned int tiles_down = (p.rows - 1) / TILE_ROWS + 1;
-    const unsigned int part = tiles_down * ((p.cols - 1) / TILE_COLS + 1) / STREAMS;   // tiles of a stream
+    const unsigned int block_row = blockIdx.x + p.block_x;
+    const unsigned int part = (p.cols - 1) / TILE_COLS / STREAMS + 1;   // columns of tiles of a stream
     // Consecutive blocks of a stream continue the same output rows. Long power-of-two input rows crowd a single stream's reads into few memory channels; two streams, half a row apart, spread them.
-    const unsigned int index = block_index < part * STREAMS ? block_index / STREAMS + block_index % STREAMS * part : block_index;
-    const unsigned int tile_row = index % tiles_down * TILE_ROWS;
-    const unsigned int tile_col = index / tiles_down * TILE_COLS;
+    const unsigned int tile_row = block_row / STREAMS * TILE_ROWS;
+    const unsigned int tile_col = (blockIdx.y + p.block_y + block_row % STREAMS * part) * TILE_COLS;
+    if (STREAMS > 1 && tile_col >= p.cols)
+        return;  // the last stream has fewer columns of tiles
     const unsigned int matrix = blockIdx.z + p.block_z;
     const unsigned int rows = min(p.rows - tile_row, TILE_ROWS);   // of this tile
     const unsigned int cols = min(p.cols - tile_col, TILE_COLS);

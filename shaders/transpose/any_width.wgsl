@@ -83,13 +83,14 @@ fn first_elements(count: u32) -> vec4<u32> {
 
 @compute @workgroup_size(THREADS)
 fn transpose_any_width(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
-    let block_index = group.x + p.block_x;
-    let tiles_down = (p.rows - 1u) / TILE_ROWS + 1u;
-    let part = tiles_down * ((p.cols - 1u) / TILE_COLS + 1u) / STREAMS;   // tiles of a stream
+    let block_row = group.x + p.block_x;
+    let part = (p.cols - 1u) / TILE_COLS / STREAMS + 1u;   // columns of tiles of a stream
     // Consecutive blocks of a stream continue the same output rows. Long power-of-two input rows crowd a single stream's reads into few memory channels; two streams, half a row apart, spread them.
-    let index = select(block_index, block_index / STREAMS + block_index % STREAMS * part, block_index < part * STREAMS);
-    let tile_row = index % tiles_down * TILE_ROWS;
-    let tile_col = index / tiles_down * TILE_COLS;
+    let tile_row = block_row / STREAMS * TILE_ROWS;
+    let tile_col = (group.y + p.block_y + block_row % STREAMS * part) * TILE_COLS;
+    if (STREAMS > 1u && tile_col >= p.cols) {
+        return;  // the last stream has fewer columns of tiles
+    }
     let matrix = group.z + p.block_z;
     let rows = min(p.rows - tile_row, TILE_ROWS);       // of this tile
     let cols = min(p.cols - tile_col, TILE_COLS);

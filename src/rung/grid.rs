@@ -19,7 +19,15 @@ pub enum Grid {
         /// Rows of a tile.
         y: u32,
     },
-    /// The same, and `parts` blocks for each tile along the second dimension (a divided sum).
+    /// The same tiles, those of one column of tiles side by side, the columns along the second dimension. Where
+    /// the rung has a switch `STREAMS`, its value is the number of columns, far apart, whose tiles take turns.
+    TilesDown {
+        /// Columns of a tile.
+        x: u32,
+        /// Rows of a tile.
+        y: u32,
+    },
+    /// The tiles numbered along one dimension, and `parts` blocks for each tile along the second dimension (a divided sum).
     TilesLinearParts {
         /// Columns of a tile.
         x: u32,
@@ -133,6 +141,11 @@ impl Grid {
                 let (across, down) = tiles(x, y);
                 [across.saturating_mul(down), 1, extent[2]]
             }
+            Grid::TilesDown { x, y } => {
+                let (across, down) = tiles(x, y);
+                let streams = setting.iter().find(|(name, _)| name == "STREAMS").map_or(1, |(_, value)| *value);
+                [down.saturating_mul(streams.max(1).into()), over(across, streams), extent[2]]
+            }
             Grid::TilesLinearParts { x, y, parts } => {
                 let (across, down) = tiles(x, y);
                 [across.saturating_mul(down), parts.into(), extent[2]]
@@ -183,6 +196,7 @@ impl Grid {
         match self {
             Grid::Tiles { x, y }
             | Grid::TilesLinear { x, y }
+            | Grid::TilesDown { x, y }
             | Grid::TilesLinearParts { x, y, .. }
             | Grid::Persistent { x, y, .. }
             | Grid::PersistentClusters { x, y, .. }
@@ -214,6 +228,15 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_tiles_take_turns_in_streams() {
+        let grid = Grid::TilesDown { x: 64, y: 32 };
+        let blocks = |streams: &[(String, u32)], rows, cols| grid.blocks(streams, [cols, rows, 3], 4, 132);
+        assert_eq!(blocks(&[], 65, 129), [3, 3, 3]);
+        assert_eq!(blocks(&[("STREAMS".into(), 2)], 65, 129), [6, 2, 3]);
+        assert_eq!(blocks(&[("STREAMS".into(), 4)], 65, 129), [12, 1, 3]);
+    }
 
     #[test]
     fn clusters_share_the_tiles_evenly() {

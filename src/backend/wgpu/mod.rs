@@ -228,28 +228,33 @@ impl Wgpu {
         Code::Pipeline { pipeline, layout, label: program.label.clone() }
     }
 
-    /// Records one launch; kernels go into `pass_timestamps`' pass where that is given.
+    /// Records launches in order. Kernels that follow one another share a compute pass, since a pass of
+    /// its own costs each some microseconds; `timestamps` are those of a pass that holds them all.
     fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        launch: &Launch<'_, Self>,
+        launches: &[Launch<'_, Self>],
         timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) {
-        match &launch.kernel.0 {
-            Code::Native(Native::Copy) => {
-                if let [from, to] = launch.bindings.as_slice() {
+        let is_kernel = |launch: &Launch<'_, Self>| matches!(launch.kernel.0, Code::Pipeline { .. });
+        for run in launches.chunk_by(|a, b| is_kernel(a) && is_kernel(b)) {
+            if let [Launch { kernel: Kernel(Code::Native(Native::Copy)), bindings, .. }] = run {
+                if let [from, to] = bindings.as_slice() {
                     let len = from.len.min(to.len);
                     encoder.copy_buffer_to_buffer(&from.buffer.buffer, from.offset, &to.buffer.buffer, to.offset, len);
                 }
+                continue;
             }
-            Code::Pipeline { pipeline, layout, label } => {
-                let group = self.bind_group(launch, layout);
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                    label: Some(label),
-                    timestamp_writes: timestamps,
-                });
+            let label = run.iter().find_map(|launch| match &launch.kernel.0 {
+                Code::Pipeline { label, .. } => Some(label.as_str()),
+                Code::Native(_) => None,
+            });
+            let mut pass = encoder
+                .begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: timestamps.clone() });
+            for launch in run {
+                let Code::Pipeline { pipeline, layout, .. } = &launch.kernel.0 else { continue };
                 pass.set_pipeline(pipeline);
-                pass.set_bind_group(0, &group, &[]);
+                pass.set_bind_group(0, &self.bind_group(launch, layout), &[]);
                 let [x, y, z] = launch.grid;
                 pass.dispatch_workgroups(x, y, z);
             }
@@ -278,9 +283,7 @@ impl Wgpu {
 
     /// Records launches into an encoder of the program's, to be submitted to the same device's queue.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, launches: &[Launch<'_, Self>]) -> Result<()> {
-        for launch in launches {
-            self.record(encoder, launch, None);
-        }
+        self.record(encoder, launches, None);
         self.check()
     }
 
@@ -388,9 +391,7 @@ impl Backend for Wgpu {
 
     fn launch(&self, launches: &[Launch<'_, Self>]) -> Result<()> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-        for launch in launches {
-            self.record(&mut encoder, launch, None);
-        }
+        self.record(&mut encoder, launches, None);
         self.queue.submit([encoder.finish()]);
         self.check()
     }

@@ -99,27 +99,20 @@ fn record(
     first: u32,
 ) -> Result<()> {
     let only_kernels = work.iter().all(|launch| matches!(launch.kernel.0, Code::Pipeline { .. }));
-    let last = work.len().saturating_sub(1);
     if only_kernels && !work.is_empty() {
-        for (index, launch) in work.iter().enumerate() {
-            let begin = (index == 0).then_some(first);
-            let end = (index == last).then_some(first + 1);
-            let writes = (begin.is_some() || end.is_some()).then_some(wgpu::ComputePassTimestampWrites {
-                query_set: set,
-                beginning_of_pass_write_index: begin,
-                end_of_pass_write_index: end,
-            });
-            wgpu.record(encoder, launch, writes);
-        }
+        let writes = wgpu::ComputePassTimestampWrites {
+            query_set: set,
+            beginning_of_pass_write_index: Some(first),
+            end_of_pass_write_index: Some(first + 1),
+        };
+        wgpu.record(encoder, work, Some(writes));
         return Ok(());
     }
     if !wgpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS) {
         return Err(Error::unsupported("timing a buffer copy", "this adapter has no timestamps between commands"));
     }
     encoder.write_timestamp(set, first);
-    for launch in work {
-        wgpu.record(encoder, launch, None);
-    }
+    wgpu.record(encoder, work, None);
     encoder.write_timestamp(set, first + 1);
     Ok(())
 }

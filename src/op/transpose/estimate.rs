@@ -82,7 +82,7 @@ pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multipro
 /// Rows and columns of a rung's tile.
 fn tile(rung: &Rung, language: Language, width: u64) -> Option<[u64; 2]> {
     match rung.tuned(language, width).passes.first()?.grid {
-        Grid::Tiles { x, y } | Grid::TilesLinear { x, y } => Some([y.into(), x.into()]),
+        Grid::Tiles { x, y } | Grid::TilesLinear { x, y } | Grid::TilesDown { x, y } => Some([y.into(), x.into()]),
         _ => None,
     }
 }

@@ -137,7 +137,7 @@ static TILES: [Tile; 10] = [
         variant: "square",
         widths: ANY_WORD,
         cuda: [(16, 16, 1), (16, 16, 1), (16, 16, 1), (16, 16, 1), (32, 32, 4)],
-        wgsl: [(8, 16, 1), (16, 16, 1), (16, 16, 1), (32, 32, 2), (32, 32, 4)],
+        wgsl: [(8, 16, 1), (16, 16, 1), (16, 16, 1), (16, 16, 1), (32, 32, 4)],
     },
     tile("tall", &[4], 32, 16),
     Tile { cuda: narrow(1, 128), wgsl: narrow(1, 64), ..tile("columns_1", &[1, 2, 4], 256, 1) },
@@ -180,14 +180,14 @@ fn any_width(tile: &Tile) -> Rung {
                 constants: vec![("TILE_ROWS", rows), ("TILE_COLS", cols), ("BLOCKS", blocks), ("PHASES", phases)]
                     .into(),
                 block: [down * across / blocks, 1, 1],
-                grid: Grid::TilesLinear { x: cols, y: rows },
+                grid: Grid::TilesDown { x: cols, y: rows },
                 static_shared: if dynamic { 0 } else { shared },
                 dynamic_shared: if dynamic { shared } else { 0 },
             });
         }
     }
     let streams: &'static [u32] = if tile.variant == "square" { &[1, 2, 4] } else { &[1] };
-    rung!("transpose", "any_width", block [256, 1, 1], Grid::TilesLinear { x: 64, y: 64 }, {
+    rung!("transpose", "any_width", block [256, 1, 1], Grid::TilesDown { x: 64, y: 64 }, {
         variant: tile.variant.into(),
         idea: "Every width: a thread turns a block of elements one chunk wide and as many rows high.".into(),
         chinese: "任意元素宽度：每个线程翻转一个小块，宽一个单元，行数相同。".into(),
