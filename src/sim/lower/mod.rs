@@ -6,8 +6,10 @@
 //! made them, since naga's expressions are visible only there.
 
 mod access;
+mod call;
 mod class;
 mod compiled;
+mod control;
 mod cooperative;
 mod entry;
 mod expr;
@@ -15,6 +17,7 @@ mod facts;
 mod index;
 mod math;
 mod stmt;
+mod subgroup;
 pub mod types;
 
 use super::code::*;
