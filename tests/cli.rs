@@ -46,6 +46,10 @@ fn list_names_every_op_and_rung() {
     }
     let (_, one, _) = run(&["list", "transpose"]);
     assert!(one.contains("tiled_padded@16") && one.contains("-> More bytes in flight"), "{one}");
+    let (_, one, _) = run(&["list", "transpose", "--lang", "zh"]);
+    assert!(one.contains("-> 第一级。") && !one.contains("-> More bytes in flight"), "{one}");
+    // Rungs that share name and idea share a line, wherever they lie in the ladder.
+    assert_eq!(out.matches("\n  even_shares (").count(), 1, "{out}");
     assert!(out.is_ascii() || !out.contains('\u{1b}'));
 }
 

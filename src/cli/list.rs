@@ -63,16 +63,14 @@ pub fn list(arguments: &ListArguments) -> Result<bool> {
 /// A line for each rung; variants that share their idea share a line.
 fn ideas(op: &dyn Op, language: Language) -> String {
     let mut text = String::new();
-    let mut last: Option<(&str, String)> = None;
-    for rung in op.ladder() {
-        let idea = words::idea(rung, language);
-        if last.as_ref().is_some_and(|(name, before)| *name == rung.name && *before == idea) {
+    for (place, rung) in op.ladder().iter().enumerate() {
+        let same = |r: &&Rung| r.name == rung.name && r.idea == rung.idea;
+        if op.ladder()[..place].iter().any(|r| same(&r)) {
             continue;
         }
-        let variants = op.ladder().iter().filter(|r| r.name == rung.name && r.idea == rung.idea).count();
+        let variants = op.ladder().iter().filter(same).count();
         let label = if variants > 1 { format!("{} ({variants})", rung.name) } else { rung.id() };
-        text += &format!("  {label:<26} {idea}\n");
-        last = Some((&rung.name, idea));
+        text += &format!("  {label:<26} {}\n", words::idea(rung, language));
     }
     text
 }
@@ -81,7 +79,7 @@ fn ideas(op: &dyn Op, language: Language) -> String {
 fn reasons(op: &dyn Op, language: Language) -> String {
     let line = |rung: &Rung| {
         let idea = words::idea(rung, language);
-        format!("  {:<22} {idea}\n  {:<22} -> {}\n", rung.id(), "", rung.because)
+        format!("  {:<22} {idea}\n  {:<22} -> {}\n", rung.id(), "", words::because(rung, language))
     };
     op.ladder().iter().map(line).collect()
 }
