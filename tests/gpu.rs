@@ -4,7 +4,7 @@ mod required;
 
 use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
-use gpu_ladder::op::{Matmul, Op, Transpose};
+use gpu_ladder::op::{Gather, HierarchyConstant, Matmul, Op, Scatter, Transpose};
 use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session};
 use std::sync::LazyLock;
 
@@ -389,4 +389,37 @@ fn another_op_and_a_named_rung() -> Result<()> {
         assert!(gpu.chosen(&Transpose, &problem)?.starts_with("transpose/"));
     }
     Ok(())
+}
+
+/// A kernel would follow them out of its buffers.
+#[test]
+fn indices_that_nobody_has_checked_are_refused() -> Result<()> {
+    let gpu = Gpu::open_on("sim")?;
+    let line = gpu.upload(&[[7u32; 64]])?;
+    let mut output = gpu.zeros(Element::U32, 1, 64)?;
+    let ops: [(&'static dyn Op, u64, usize); 3] =
+        [(&Gather, 64, 64), (&Scatter, 64, 64), (&HierarchyConstant, 64, 256)];
+    for (op, spread, entries) in ops {
+        let problem = Problem::new(Element::U32, [64, spread]);
+        let error = gpu.op_call(op, &problem, &[line.view(), line.view()], &mut output, None).err().unwrap();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        for (index, is_inside) in [(entries as u32 - 1, true), (entries as u32, false)] {
+            let indices = std::iter::repeat_n(index, 64).flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+            let operands = vec![vec![0u8; entries * 4].into(), indices.into()];
+            let given = Inputs::Given { operands, description: "a test's".into() };
+            let staged = pollster::block_on(gpu.session().stage(op, &problem, given));
+            assert_eq!(staged.is_ok(), is_inside, "{} {index}", op.name());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_buffer_as_large_as_the_address_space_is_refused() {
+    for gpu in gpus() {
+        for bytes in [u64::MAX, u64::MAX - 20] {
+            let made = pollster::block_on(gpu.session().backend().alloc(bytes));
+            assert!(matches!(made, Err(Error::Limit { .. } | Error::OutOfMemory { .. })), "{gpu:?}");
+        }
+    }
 }

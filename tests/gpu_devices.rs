@@ -239,6 +239,8 @@ fn wrapped() -> Result<(), Failed> {
         |error: Result<_>| matches!(error.map(|_: gpu_ladder::gpu::Matrix<Wgpu>| ()), Err(Error::Shape { .. }));
     assert!(refused(program.gpu.wrap(small.clone(), Element::F32, [1, 5, 5], packed)));
     assert!(refused(program.gpu.wrap(small.clone(), Element::F32, [1, 4, 4], Layout { offset: 9, ..packed })));
+    let at_the_end = Layout { offset: u64::MAX - 20, ..packed };
+    assert!(refused(program.gpu.wrap(small.clone(), Element::U8, [1, 1, 8], at_the_end)));
     let narrow = Layout { leading_dimension: Some(3), ..packed };
     assert!(refused(program.gpu.wrap(small.clone(), Element::F32, [1, 4, 4], narrow)));
     let unusable = buffer(program, 96, wgpu::BufferUsages::COPY_DST);

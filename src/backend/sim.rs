@@ -163,8 +163,10 @@ impl Backend for Sim {
 
     async fn alloc(&self, bytes: u64) -> Result<Buffer> {
         let mut memory = Vec::new();
-        let size = bytes.next_multiple_of(16) as usize;
-        memory.try_reserve_exact(size).map_err(|_| Error::OutOfMemory { needed: bytes, free: None })?;
+        let out_of_memory = || Error::OutOfMemory { needed: bytes, free: None };
+        let size = bytes.checked_next_multiple_of(16).and_then(|size| usize::try_from(size).ok());
+        let size = size.ok_or_else(out_of_memory)?;
+        memory.try_reserve_exact(size).map_err(|_| out_of_memory())?;
         memory.resize(size, 0);
         Ok(Buffer(Mutex::new(memory)))
     }

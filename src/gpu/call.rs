@@ -25,7 +25,8 @@ impl<B: Backend> Gpu<B> {
     /// for `None`, by the best. The problem's layouts come from the matrices.
     ///
     /// # Errors
-    /// [`Error::Shape`] where a matrix is not what the op's shapes say; those of the op and the rung.
+    /// [`Error::Shape`] where a matrix is not what the op's shapes say, [`Error::Unsupported`] for an op that
+    /// [follows indices](Op::follows_indices); those of the op and the rung.
     pub async fn op_call_async<'a>(
         &self,
         op: &'static dyn Op,
@@ -34,6 +35,9 @@ impl<B: Backend> Gpu<B> {
         output: impl Into<MatrixViewMut<'a, B>>,
         rung: Option<&Rung>,
     ) -> Result<Call<'a, B>> {
+        if op.follows_indices() {
+            return Err(Error::unsupported(op.name(), "it follows indices, and nobody has checked those of a matrix"));
+        }
         let output = output.into();
         let mut operands: Vec<Operand<'a, B>> = inputs.iter().map(|view| (view.block, view.place)).collect();
         operands.push((output.block, output.place));
@@ -45,7 +49,8 @@ impl<B: Backend> Gpu<B> {
         if shapes.len() != inputs.len() {
             return Err(Error::shape(op.name(), format!("{} inputs given, it takes {}", inputs.len(), shapes.len())));
         }
-        let elements = inputs.iter().map(|_| problem.element).chain([op.output_element(problem)]);
+        let elements =
+            (0..inputs.len()).map(|index| op.input_element(index, problem.element)).chain([op.output_element(problem)]);
         for ((shape, element), (_, place)) in shapes.iter().chain([&result]).zip(elements).zip(&operands) {
             let found = (place.element, place.batch, place.stored_rows, place.stored_cols);
             let wanted = (element, shape.batch, shape.rows, shape.cols);

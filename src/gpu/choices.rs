@@ -185,7 +185,7 @@ fn keys(op: &dyn Op, problem: &Problem) -> Option<[String; 2]> {
         let (ld, stride, offset) = (shape.leading_dimension(), shape.batch_stride(), shape.layout.offset);
         exact.push_str(&format!(" {letter}{ld},{stride},{offset}"));
         let gaps = if ld == shape.cols { 'p' } else { 'g' };
-        class.push_str(&format!(" {letter}{gaps}{}", alignment([ld, stride, offset].map(|n| n * size))));
+        class.push_str(&format!(" {letter}{gaps}{}", alignment([ld, stride, offset].map(|n| n.wrapping_mul(size)))));
     }
     let old = if op.reads_output(problem) { " +" } else { "" };
     Some([exact + old, class + old])

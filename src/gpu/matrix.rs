@@ -226,9 +226,12 @@ impl<B: Backend> Matrix<B> {
         let what = "a wrapped buffer";
         shape.check(what)?;
         let place = Place::of(element, shape);
-        let needed = place.bytes()?.end.next_multiple_of(16);
-        if needed > bytes {
-            return Err(Error::shape(what, format!("it has {bytes} bytes, and the matrix reaches to {needed}")));
+        let end = place.bytes()?.end;
+        if end.checked_next_multiple_of(16).is_none_or(|needed| needed > bytes) {
+            return Err(Error::shape(
+                what,
+                format!("it has {bytes} bytes, and the matrix reaches to {end}, in whole vectors"),
+            ));
         }
         Ok(Matrix { block: Block::foreign(shared, buffer, bytes), place })
     }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 pub struct RawPass {
     /// `op/rung`, and the pass where there are several.
     pub label: String,
-    /// The shader, with its constants and types set.
+    /// The shader, with its constants and types set, as naga 30 reads it: a browser wants `enable subgroups;` in front
+    /// of one with subgroup operations, which that naga refuses.
     pub wgsl: String,
     /// The entry point.
     pub entry: String,

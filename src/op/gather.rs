@@ -2,7 +2,7 @@
 
 use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::random::permuted;
 use crate::rung::{Grid, Rung, rung};
@@ -68,6 +68,10 @@ impl Op for Gather {
         Ok((vec![vector, vector], vector))
     }
 
+    fn follows_indices(&self) -> bool {
+        true
+    }
+
     fn extent(&self, problem: &Problem) -> [u64; 3] {
         [problem.dim(0), 1, 1]
     }
@@ -100,13 +104,23 @@ impl Op for Gather {
     }
 
     fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        check_indices(self.name(), &inputs[1], problem.dim(0))?;
         let input: &[u8] = &inputs[0];
         let mut output = vec![0u8; input.len()];
         output.par_chunks_exact_mut(4).zip(inputs[1].par_chunks_exact(4)).for_each(|(out, at)| {
             let at = word(at) as usize * 4;
-            out.copy_from_slice(input.get(at..at + 4).unwrap_or(&[0; 4]));
+            out.copy_from_slice(&input[at..at + 4]);
         });
         Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))
+    }
+}
+
+/// Refuses indices that are not below `count`.
+pub(super) fn check_indices(op: &str, indices: &[u8], count: u64) -> Result<()> {
+    let outside = |(_, at): &(usize, u32)| u64::from(*at) >= count;
+    match indices.chunks_exact(4).map(word).enumerate().find(outside) {
+        None => Ok(()),
+        Some((place, at)) => Err(Error::shape(op, format!("index {at} at place {place}; the elements are {count}"))),
     }
 }
 

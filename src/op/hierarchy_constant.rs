@@ -1,5 +1,6 @@
 //! `hierarchy_constant`: a small table in global, shared and constant memory.
 
+use super::gather::check_indices;
 use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
@@ -90,6 +91,10 @@ impl Op for HierarchyConstant {
         Ok((vec![Shape::packed(1, ENTRIES as u64), vector], vector))
     }
 
+    fn follows_indices(&self) -> bool {
+        true
+    }
+
     fn extent(&self, problem: &Problem) -> [u64; 3] {
         [problem.dim(0), 1, 1]
     }
@@ -127,6 +132,7 @@ impl Op for HierarchyConstant {
     }
 
     fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        check_indices(self.name(), &inputs[1], ENTRIES as u64)?;
         let table = bytemuck::pod_collect_to_vec::<u8, u32>(&inputs[0]);
         let mut output = vec![0u8; inputs[1].len()];
         output.par_chunks_exact_mut(4).zip(inputs[1].par_chunks_exact(4)).for_each(|(out, index)| {

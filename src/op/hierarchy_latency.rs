@@ -94,6 +94,10 @@ impl Op for HierarchyLatency {
         Ok((vec![Shape::packed(1, set(problem))], Shape::packed(1, 1)))
     }
 
+    fn follows_indices(&self) -> bool {
+        true
+    }
+
     fn extent(&self, _problem: &Problem) -> [u64; 3] {
         [1, 1, 1]
     }

@@ -1,6 +1,6 @@
 //! `scatter`: writes that follow an index array.
 
-use super::gather::indices;
+use super::gather::{check_indices, indices};
 use super::{Op, Place, Shape, Work, word, words};
 use crate::element::Element;
 use crate::error::Result;
@@ -73,6 +73,10 @@ impl Op for Scatter {
         Ok((vec![vector, vector], vector))
     }
 
+    fn follows_indices(&self) -> bool {
+        true
+    }
+
     fn extent(&self, problem: &Problem) -> [u64; 3] {
         [problem.dim(0), 1, 1]
     }
@@ -105,12 +109,11 @@ impl Op for Scatter {
     }
 
     fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        check_indices(self.name(), &inputs[1], problem.dim(0))?;
         let mut output = vec![0u8; inputs[0].len()];
         for (element, at) in inputs[0].chunks_exact(4).zip(inputs[1].chunks_exact(4)) {
             let at = word(at) as usize * 4;
-            if let Some(out) = output.get_mut(at..at + 4) {
-                out.copy_from_slice(element);
-            }
+            output[at..at + 4].copy_from_slice(element);
         }
         Ok(Expected::bytes(Shape::packed(1, problem.dim(0)), Element::U32, Arc::new(output)))
     }

@@ -138,6 +138,10 @@ impl Op for Spmv {
         Ok((vec![vector(rows + 1), vector(nonzeros), vector(nonzeros), vector(cols)], vector(rows)))
     }
 
+    fn follows_indices(&self) -> bool {
+        true
+    }
+
     fn extent(&self, problem: &Problem) -> [u64; 3] {
         // Rows, and nonzeros on the other side: one of them is the longer, and blocks too many do nothing.
         [problem.dim(0), problem.dim(2), 1]

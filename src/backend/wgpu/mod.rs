@@ -348,7 +348,7 @@ impl Backend for Wgpu {
     }
 
     async fn alloc(&self, bytes: u64) -> Result<Buffer> {
-        let size = bytes.next_multiple_of(16).max(16);
+        let size = bytes.max(1).checked_next_multiple_of(16).unwrap_or(u64::MAX);
         let limit = self.description.limits.buffer;
         if size > limit {
             return Err(Error::Limit {
