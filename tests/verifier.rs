@@ -222,6 +222,30 @@ fn a_proof_of_one_session_is_no_key_to_another() {
     assert!(matches!(error, Error::WrongDevice(_)));
 }
 
+/// What a CUDA kernel does to memory nobody checks: safe code cannot change what it is launched with.
+#[test]
+fn a_shipped_cuda_kernel_runs_with_the_row_and_the_op_it_ships_with() {
+    let mut host = Host::new(Lie::None);
+    host.device.compute_capability = Some((9, 0));
+    let session = Session::new(host);
+    let prepare = |op: &'static dyn Op, rung: &Rung| {
+        pollster::block_on(async {
+            let stage = session.stage(op, &problem(), Inputs::Seeded(3)).await?;
+            session.prepare(&stage, rung).await.map(drop)
+        })
+    };
+    let shipped = &Transpose.ladder()[0];
+    prepare(&Transpose, shipped).expect("as it ships");
+    let refused =
+        |made: Result<()>| matches!(made, Err(Error::Unsupported { because, .. }) if because.contains("ships"));
+    assert!(refused(prepare(&Transpose, &shipped.clone().with_constants(vec![("TILE", 64)]))));
+    static OTHER: Mine = Mine(|shape| Expected::bytes(shape, Element::F32, vec![0; shape.len() as usize * 4].into()));
+    assert!(refused(prepare(&OTHER, shipped)));
+    // SAFETY: the host runs no kernel.
+    let vouched = unsafe { shipped.clone().with_cuda("// nothing") };
+    prepare(&OTHER, &vouched).expect("vouched for");
+}
+
 /// Bad problems are refused above the backends, before anything is allocated.
 mod refused {
     use super::*;

@@ -16,6 +16,7 @@ use crate::random;
 use crate::rung::{Language, Rung};
 use crate::verify::Expected;
 use crate::words::Said;
+use std::any::Any;
 use std::sync::Arc;
 
 pub use estimate::Terms;
@@ -62,6 +63,13 @@ ops! {
     hierarchy_constant::HierarchyConstant,
     double_buffer::DoubleBuffer,
     consistency::Consistency,
+}
+
+/// Whether a row is one that this crate ships for an op, as it ships it: its kernels were reviewed and tested with that
+/// row and that op's params.
+pub(crate) fn ships(op: &dyn Op, rung: &Rung) -> bool {
+    let type_of = |op: &dyn Op| (op as &dyn Any).type_id();
+    OPS.iter().any(|shipped| type_of(*shipped) == type_of(op) && shipped.ladder().contains(rung))
 }
 
 /// The op called `name`.
@@ -114,7 +122,7 @@ pub struct Place {
 }
 
 /// An operation: shapes, least work, reference, error bound, ladder.
-pub trait Op: Sync {
+pub trait Op: Any + Sync {
     /// The word on the command line, in file names and in reports.
     fn name(&self) -> &'static str;
 
@@ -177,6 +185,13 @@ pub trait Op: Sync {
     /// The type of the elements of input `index`: the problem's own, unless the input holds indices.
     fn input_element(&self, _index: usize, element: Element) -> Element {
         element
+    }
+
+    /// Whether its kernels go where elements of its inputs say (an index, the start of a row). Such an op runs on inputs
+    /// whose reference the host has computed ([`Session::stage`](crate::Session::stage)), which refuses what leads out of
+    /// its operands, and not on matrices of a [`Gpu`](crate::gpu::Gpu), which nobody has looked at.
+    fn follows_indices(&self) -> bool {
+        false
     }
 
     /// `count` generated elements of input `index`, in bytes: of the op's [distribution](Self::distribution),

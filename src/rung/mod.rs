@@ -30,6 +30,9 @@ use crate::problem::Precision;
 use std::borrow::Cow;
 
 /// One optimisation idea for one op: a row of data beside two kernel sources.
+///
+/// A row of this crate that a program has changed runs its WGSL with every run-time check, and its CUDA kernel not at
+/// all: that was reviewed and tested with the row as it ships.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     /// The file stem, entry point suffix, command-line word, test name and report row.
@@ -85,6 +88,17 @@ pub struct Rung {
     pub promise: Promise,
     /// Whether the WGSL was reviewed with this crate and may run without run-time loop guards.
     pub(crate) trusted: bool,
+    /// Whose word the kernels are, where it is not this crate's for the row as it ships.
+    pub(crate) vouched: Vouched,
+}
+
+/// Languages in which a caller vouched for a rung's kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Vouched {
+    /// By [`Rung::with_cuda`] or [`Rung::with_ptx`].
+    pub(crate) cuda: bool,
+    /// By [`Rung::with_trusted_wgsl`].
+    pub(crate) wgsl: bool,
 }
 
 impl Rung {
@@ -119,6 +133,7 @@ impl Rung {
             shared_elements: 0,
             promise: Promise::SameBits,
             trusted: false,
+            vouched: Vouched::default(),
         }
     }
 
@@ -131,7 +146,7 @@ impl Rung {
     /// The WGSL kernel, compiled with every run-time check.
     pub fn with_wgsl(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.wgsl = Source::Text(text.into());
-        self.trusted = false;
+        (self.trusted, self.vouched.wgsl) = (false, false);
         self
     }
 
@@ -139,9 +154,9 @@ impl Rung {
     ///
     /// # Safety
     /// A CUDA kernel can write anywhere in the memory of its context: the caller vouches that this
-    /// one, launched with the op's bindings and params, stays inside its bindings and ends.
+    /// one, launched as this rung's row and the op's params say, stays inside its bindings and ends.
     pub unsafe fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        self.cuda = Source::Text(text.into());
+        (self.cuda, self.vouched.cuda) = (Source::Text(text.into()), true);
         self
     }
 
@@ -150,7 +165,7 @@ impl Rung {
     /// # Safety
     /// As for [`with_cuda`](Self::with_cuda).
     pub unsafe fn with_ptx(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        self.cuda = Source::Ptx(text.into());
+        (self.cuda, self.vouched.cuda) = (Source::Ptx(text.into()), true);
         self
     }
 
@@ -187,7 +202,7 @@ impl Rung {
     /// # Safety
     /// Every loop of the shader ends, and it stays inside its bindings and arrays.
     pub unsafe fn with_trusted_wgsl(mut self) -> Self {
-        self.trusted = true;
+        (self.trusted, self.vouched.wgsl) = (true, true);
         self
     }
 

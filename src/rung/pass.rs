@@ -35,6 +35,8 @@ pub struct PassKernel {
     pub(crate) wgsl: Source,
     /// Whether the WGSL was reviewed with this crate, as [`Rung`](super::Rung)'s.
     pub(crate) trusted: bool,
+    /// Whether a caller vouched for the CUDA source.
+    pub(crate) vouched: bool,
     /// Its constants.
     pub constants: Cow<'static, [(&'static str, u32)]>,
     /// Its constants whose value depends on the problem.
@@ -51,6 +53,7 @@ impl PassKernel {
             arch: Arch::Compute70,
             wgsl: absent(),
             trusted: false,
+            vouched: false,
             constants: Cow::Borrowed(&[]),
             switches: Cow::Borrowed(&[]),
         }
@@ -61,7 +64,7 @@ impl PassKernel {
     /// # Safety
     /// As for [`Rung::with_cuda`](super::Rung::with_cuda).
     pub unsafe fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        self.cuda = Source::Text(text.into());
+        (self.cuda, self.vouched) = (Source::Text(text.into()), true);
         self
     }
 

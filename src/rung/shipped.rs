@@ -1,6 +1,6 @@
 //! How this crate writes its own rows.
 
-use super::{Accepts, Arch, CudaNeeds, Pass, Promise, Rung, Source};
+use super::{Accepts, Arch, CudaNeeds, Pass, Promise, Rung, Source, Vouched};
 use crate::problem::Precision;
 use std::borrow::Cow;
 
@@ -68,5 +68,6 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         shared_elements: 0,
         promise: Promise::SameBits,
         trusted: true,
+        vouched: Vouched { cuda: false, wgsl: false },
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::op::pass_operands;
-use crate::rung::{Operand, Rung, Stored, Workspace};
+use crate::rung::{Operand, Rung, Source, Stored, Workspace};
 
 /// Refuses a row with a pass of no threads or an empty tile, or one that is bound to an operand that
 /// is not there.
@@ -44,9 +44,25 @@ pub(super) fn check_row(label: &str, rung: &Rung, inputs: usize) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a CUDA kernel of this crate in a row that is not its own, or for another op: it reaches as far as row, params
+/// and grid let it, so safe code may change none of them.
+pub(super) fn check_vouched(label: &str, rung: &Rung) -> Result<()> {
+    let is_kernel = |source: &Source| matches!(source, Source::Text(_) | Source::Ptx(_));
+    let passes = rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()).map(|own| (own.vouched, &own.cuda));
+    let mut kernels = passes.chain([(rung.vouched.cuda, &rung.cuda)]);
+    if kernels.all(|(vouched, source)| vouched || !is_kernel(source)) {
+        return Ok(());
+    }
+    Err(Error::unsupported(
+        label,
+        "a CUDA kernel of this crate runs with the row and the op that it ships with; `Rung::with_cuda` vouches for another",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::{self, OPS};
     use crate::rung::{Grid, Matrices, Pass};
 
     fn problem(change: impl FnOnce(&mut Rung)) -> String {
@@ -80,5 +96,17 @@ mod tests {
         ] {
             assert!(text.starts_with("op/mine: ") && text.contains(expected), "{text} should tell of {expected}");
         }
+    }
+
+    #[test]
+    fn a_row_ships_as_it_is_and_with_its_own_op() {
+        for (op, rung) in OPS.iter().flat_map(|op| op.ladder().iter().map(move |rung| (*op, rung))) {
+            assert!(op::ships(op, &rung.clone()), "{}/{}", op.name(), rung.id());
+            let others = OPS.iter().filter(|other| other.name() != op.name());
+            assert!(others.clone().all(|other| !op::ships(*other, rung)), "{}/{}", op.name(), rung.id());
+        }
+        let mut wider = OPS[0].ladder()[0].clone();
+        wider.passes.to_mut()[0].block[0] *= 2;
+        assert!(!op::ships(OPS[0], &wider));
     }
 }

@@ -1,6 +1,6 @@
 //! A rung compiled for a problem: launches without their buffers.
 
-use super::check::check_row;
+use super::check::{check_row, check_vouched};
 use super::{Operands, Session, lock};
 use crate::backend::{Backend, Launch, TensorMap, View};
 use crate::error::{Error, Result, product};
@@ -102,10 +102,16 @@ impl<B: Backend> Session<B> {
         let (op, problem, device) = (operands.op, &operands.problem, self.device());
         let label = format!("{}/{}", op.name(), rung.id());
         check_row(&label, rung, operands.inputs.len())?;
+        let ships = op::ships(op, rung);
+        if !ships && device.language() == Language::Cuda {
+            check_vouched(&label, rung)?;
+        }
         op::accepts(op, rung, device.language(), problem)?;
         self.check_cooperative(&label, rung)?;
         self.check_block(&label, rung, problem)?;
-        let rung = &rung.tuned(device.language(), problem.element.size());
+        let mut rung = rung.tuned(device.language(), problem.element.size());
+        rung.trusted &= ships || rung.vouched.wgsl;
+        let rung = &rung;
         let exact = matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_));
         let flaw = match &rung.promise {
             Promise::Nothing { because } => Some(because.to_string()),
@@ -268,7 +274,7 @@ impl<B: Backend> Session<B> {
         let (artefact, hash) = (program.artefact_key(), program_text_hash(program));
         // What is asked for at launch (dynamic shared memory) is set once, when a kernel is loaded.
         let asked = program.cuda_needs.dynamic_shared;
-        let key = format!("{artefact}/{}/{}/{asked}/{hash}", program.entry, program.element);
+        let key = format!("{artefact}/{}/{}/{asked}/{}/{hash}", program.entry, program.element, program.trusted);
         if let Some(kernel) = lock(&self.kernels).get(&key) {
             return Ok(Arc::clone(kernel));
         }

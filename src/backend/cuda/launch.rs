@@ -95,8 +95,9 @@ fn launch_entry(
     // SAFETY: the function lives in a module that `entry` keeps loaded. The driver copies each
     // parameter before it returns; their number and sizes were compared with the kernel's own when
     // it was loaded (`kernel::compare_parameters`) and with this launch above. That the kernel stays
-    // inside its views is what the shipped kernels are tested for, and what a user vouches for in
-    // the `unsafe` functions of `Rung` and `Program`; memory and module outlive the work, since they
+    // inside its views is what the shipped kernels are tested for with their own rows and ops, which
+    // alone a `Session` launches, and what a user vouches for in the `unsafe` functions of `Rung`,
+    // `PassKernel` and `Launch`; memory and module outlive the work, since they
     // are given back behind all work on the stream.
     let code = unsafe {
         (context.driver.launch_kernel)(
