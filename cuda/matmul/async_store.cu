@@ -40,9 +40,6 @@
 #ifndef STORE_BUFFERS
 #define STORE_BUFFERS 2  // 128-byte wide parts of C that a warp packs before it asks for their stores
 #endif
-#ifndef FLUSH
-#define FLUSH 1
-#endif
 #ifndef PRODUCER_REGISTERS
 #define PRODUCER_REGISTERS 24
 #endif
@@ -246,14 +243,6 @@ __device__ __forceinline__ float widen(Output value) {
     float wide;
     asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value));
     return wide;
-#endif
-}
-
-__device__ __forceinline__ Output narrow(float value) {
-#if OUTPUT_F32
-    return value;
-#else
-    return (Output)pack(value, 0);
 #endif
 }
 
@@ -541,12 +530,11 @@ matmul_async_store(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                     await_buffers();
                     const unsigned int ring = base + (consumer * 4 + warp) * STRIPS * PARTS * STORE_BYTES;
 #pragma unroll
-                    for (int part = 0; part < STRIPS * PARTS; part += FLUSH) {
+                    for (int part = 0; part < STRIPS * PARTS; part++) {
                         if (part == STORE_BUFFERS) asm volatile("bar.sync 1, %0;" ::"n"(CONSUMERS * WARPGROUP) : "memory");  // all products are done: the ring is free
-                        const unsigned int buffers = part < STORE_BUFFERS ? store + part * STORE_BYTES : ring + part * STORE_BYTES;
-#pragma unroll
-                        for (int i = part; i < part + FLUSH; i++) place(buffers + (i - part) * STORE_BYTES, held[i], lane);
-                        send(part, part + FLUSH, buffers);
+                        const unsigned int buffer = part < STORE_BUFFERS ? store + part * STORE_BYTES : ring + part * STORE_BYTES;
+                        place(buffer, held[part], lane);
+                        send(part, part + 1, buffer);
                     }
                 }
                 continue;

@@ -20,10 +20,13 @@
 #define SWAPPED 0  // 1: computes b^T a^T and stores it turned: the widths of tiles lie along m (OUTPUT_F32 0)
 #endif
 #ifndef BLOCK_N
-#define BLOCK_N 256  // columns of a wide tile: 256, 224, 192 or 160
+#define BLOCK_N 256  // columns of a wide tile: 256, 224 or 192
 #endif
 #ifndef STAGES
 #define STAGES 4
+#endif
+#ifndef STORE_BUFFERS
+#define STORE_BUFFERS 2  // of a warp, each for one part of C
 #endif
 #ifndef RASTER
 #define RASTER 8  // rows of tiles per group: consecutive tiles form squares that fit in L2
@@ -73,7 +76,6 @@
 #define CHUNK (OUTPUT_F32 ? 4 : 8)            // elements of C in 16 bytes
 #define PARTS ((BLOCK_N + STORE_COLUMNS - 1) / STORE_COLUMNS)  // of a strip
 #define SUMS (PARTS * STORE_COLUMNS / 2)      // of a thread; those beyond the tile are zeros
-#define STORE_BUFFERS 2                       // of a warp, each for one part
 #define LEAST_SPACING 2                       // steps from one part of a finished tile that leaves to the next; the consumers take turns
 #define MOST_SPACING 8                        // where a tile has enough of them: C takes turns with the operands in shared memory
 #define CUT_OF_WIDE (BLOCK_N % STORE_COLUMNS ? BLOCK_N % STORE_COLUMNS : CHUNK)   // columns of a tile's last part, where it is cut
@@ -124,10 +126,7 @@ __device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWA
 #define SUMS_8(d, i) SUMS_4(d, i), SUMS_4(d, i + 4)
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
 #define SUMS_64(d) SUMS_32(d, 0), SUMS_32(d, 32)
-#define SUMS_68(d) SUMS_64(d), SUMS_4(d, 64)
-#define SUMS_72(d) SUMS_68(d), SUMS_4(d, 68)
-#define SUMS_80(d) SUMS_72(d), SUMS_8(d, 72)
-#define SUMS_84(d) SUMS_80(d), SUMS_4(d, 80)
+#define SUMS_84(d) SUMS_64(d), SUMS_8(d, 64), SUMS_8(d, 72), SUMS_4(d, 80)
 #define SUMS_88(d) SUMS_84(d), SUMS_4(d, 84)
 #define SUMS_96(d) SUMS_88(d), SUMS_8(d, 88)
 #define SUMS_100(d) SUMS_96(d), SUMS_4(d, 96)
@@ -137,10 +136,7 @@ __device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWA
 #define SUMS_120(d) SUMS_116(d), SUMS_4(d, 116)
 #define SUMS_128(d) SUMS_120(d), SUMS_8(d, 120)
 #define R_64 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define R_68 R_64 ",%64,%65,%66,%67"
-#define R_72 R_68 ",%68,%69,%70,%71"
-#define R_80 R_72 ",%72,%73,%74,%75,%76,%77,%78,%79"
-#define R_84 R_80 ",%80,%81,%82,%83"
+#define R_84 R_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83"
 #define R_88 R_84 ",%84,%85,%86,%87"
 #define R_96 R_88 ",%88,%89,%90,%91,%92,%93,%94,%95"
 #define R_100 R_96 ",%96,%97,%98,%99"
@@ -164,9 +160,6 @@ __device__ __forceinline__ void wgmma(float (&d)[SUMS], unsigned long long left,
     else if constexpr (COLUMNS == 192) WGMMA(192, 96, "%96", "%97", "%98");
     else if constexpr (COLUMNS == 176) WGMMA(176, 88, "%88", "%89", "%90");
     else if constexpr (COLUMNS == 168) WGMMA(168, 84, "%84", "%85", "%86");
-    else if constexpr (COLUMNS == 160) WGMMA(160, 80, "%80", "%81", "%82");
-    else if constexpr (COLUMNS == 144) WGMMA(144, 72, "%72", "%73", "%74");
-    else if constexpr (COLUMNS == 136) WGMMA(136, 68, "%68", "%69", "%70");
 }
 
 // A wgmma descriptor of a 128-byte swizzled tile. Eight lines (1024 bytes) are one atom.

@@ -17,9 +17,10 @@ pub(super) const NO_WGSL: &str = "WGSL reaches matrix units only through its coo
 pub(super) fn rungs() -> Vec<Rung> {
     let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
     rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
-    rungs.extend([even_shares(), even_shares_swapped(), narrower_shares("224", 224)]);
-    rungs.push(narrower_shares("192", 192));
+    rungs.extend([even_shares(), even_shares_swapped(), narrower_shares("224", 224, 4, 2)]);
+    rungs.push(narrower_shares("192", 192, 5, 1));
     rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 5)]);
+    rungs.extend([as_inputs(split_k("128x192", 2, 192, 5)), undivided()]);
     rungs.extend([small_split_k("64x64"), few_rows("32x64", SOME), few_rows("16x64", FEW)]);
     rungs.extend([copied_ldmatrix(), copied_persistent()]);
     rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
@@ -216,11 +217,11 @@ const fn shares(x: u32, y: u32) -> Grid {
     Grid::Persistent { per_sm: 1, x, y }
 }
 
-/// Tiles of `block_n` columns and some narrower ones.
-fn shared_out(variant: &'static str, block_n: u32) -> Rung {
+/// Tiles of `block_n` columns and some narrower ones; how many stages and buffers of a warp fit into shared memory.
+fn shared_out(variant: &'static str, block_n: u32, stages: u32, buffers: u32) -> Rung {
     let mut maps = input_maps(INPUTS, 128, block_n);
     maps.extend(output_maps());
-    let shared = ring(4, 128, block_n.next_multiple_of(LINE_16)) + STORES;
+    let shared = ring(stages, 128, block_n.next_multiple_of(LINE_16)) + CONSUMER_WARPS * buffers * STORE_BYTES;
     let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "Tiles of two widths, so that every multiprocessor has the same to do.".into(),
@@ -238,13 +239,22 @@ fn shared_out(variant: &'static str, block_n: u32) -> Rung {
 }
 
 fn even_shares() -> Rung {
-    shared_out("", 256)
+    shared_out("", 256, 4, STORE_BUFFERS)
 }
 
-/// For C of so few tiles that the widths of the others cannot be even; outputs of the inputs' type.
-fn narrower_shares(variant: &'static str, block_n: u32) -> Rung {
+/// For C of so few tiles that the widths of the others cannot be even. Where the ring has a place for one more stage it
+/// is worth more than a second buffer.
+fn narrower_shares(variant: &'static str, block_n: u32, stages: u32, buffers: u32) -> Rung {
+    let mut rung = shared_out(variant, block_n, stages, buffers);
+    if buffers != STORE_BUFFERS {
+        rung.constants.to_mut().extend([("STAGES", stages), ("STORE_BUFFERS", buffers)]);
+    }
+    as_inputs(rung)
+}
+
+/// For outputs of the inputs' type only.
+fn as_inputs(mut rung: Rung) -> Rung {
     const TYPE: &str = "this rung stores c in the type of a and b";
-    let mut rung = shared_out(variant, block_n);
     rung.constants.to_mut().push(("OUTPUT_F32", 0));
     rung.switches.to_mut().retain(|switch| switch.name != "OUTPUT_F32");
     rung.needs.to_mut().push(need("OUTPUT_F32", 0, TYPE));
@@ -299,12 +309,29 @@ fn split_k(variant: &'static str, consumers: u32, block_n: u32, stages: u32) -> 
     rung
 }
 
+/// A constant's other value.
+fn set(rung: &mut Rung, name: &str, value: u32) {
+    for constant in rung.constants.to_mut().iter_mut().filter(|constant| constant.0 == name) {
+        constant.1 = value;
+    }
+}
+
+/// For about as many tiles as multiprocessors: the largest that three groups of warps hold, with nothing to add.
+fn undivided() -> Rung {
+    let mut rung = as_inputs(split_k("undivided", 3, 192, 4));
+    set(&mut rung, "SPLIT", 1);
+    rung.idea = "One block takes the whole k of a tile of 192 x 192.".into();
+    rung.chinese = "一个线程块负责 192 x 192 分块的全部 k。".into();
+    rung.because = "C of at most as many such tiles as there are multiprocessors has one round of them; of smaller tiles it would have two, the last with little to do.".into();
+    rung.chinese_because = "C 的这种分块不多于多处理器时只需一轮；更小的分块则需要两轮，而最后一轮几乎没有工作。".into();
+    rung.passes = vec![Pass::new([512, 1, 1], Grid::TileClusters { cluster: 1, x: 192, y: 192 })].into();
+    rung
+}
+
 /// For a of at most 64 rows: two blocks on a multiprocessor keep more of b on its way.
 fn small_split_k(variant: &'static str) -> Rung {
     let mut rung = split_k(variant, 1, 64, 6);
-    for constant in rung.constants.to_mut().iter_mut().filter(|constant| constant.0 == "CONSUMER_REGISTERS") {
-        constant.1 = 232;
-    }
+    set(&mut rung, "CONSUMER_REGISTERS", 232);
     rung.constants.to_mut().push(("BLOCKS_PER_SM", 2));
     rung
 }

@@ -66,10 +66,10 @@ fn tiles(problem: &Problem, rows: u64, cols: u64) -> u64 {
     problem.dim(0).div_ceil(rows) * problem.dim(1).div_ceil(cols) * problem.batch
 }
 
-/// How a rung cuts C into tiles of 128 rows.
+/// How a rung cuts C into tiles, of 128 rows where nothing else is said.
 enum Cut {
-    /// Into tiles of so many columns.
-    Equal(u64),
+    /// Into tiles of so many rows and columns.
+    Equal(u64, u64),
     /// Into wide ones of so many and narrow ones, as `even_shares` does.
     Shares(u64, Longer),
     /// The same with rows and columns changed.
@@ -104,13 +104,14 @@ const BY_224: Longer = Longer { along_k: 1.02, across: 1.04, narrow_across: 1.09
 const BY_192: Longer = Longer { along_k: 1.08, across: 1.0, narrow_across: 1.08 };
 
 /// Fitted to 82 products of 16 bits (NN and NT, 256 to 28672); from rung to rung only the differences matter.
-const TILED: [Tiled; 6] = [
+const TILED: [Tiled; 7] = [
     tiled("even_shares@swapped", Cut::Swapped(256, WHOLE), [1.3, 1.9, 45.9]),
     tiled("even_shares", Cut::Shares(256, WHOLE), [1.3, 1.9, 46.0]),
     tiled("even_shares@224", Cut::Shares(224, BY_224), [1.5, 1.9, 46.5]),
     tiled("even_shares@192", Cut::Shares(192, BY_192), [1.5, 1.9, 48.4]),
-    tiled("async_store@128", Cut::Equal(128), [0.9, 1.0, 46.2]),
-    tiled("async_store@64", Cut::Equal(64), [3.0, 1.0, 52.7]),
+    tiled("async_store@128", Cut::Equal(BLOCK_M, 128), [0.9, 1.0, 46.2]),
+    tiled("async_store@64", Cut::Equal(BLOCK_M, 64), [3.0, 1.0, 52.7]),
+    tiled("split_k@undivided", Cut::Equal(192, 192), [0.0, 5.5, 47.2]),
 ];
 
 /// A narrow tile: columns that it has less than a wide one, and how much longer it takes for one of them.
@@ -135,9 +136,9 @@ impl Tiled {
     fn estimate(&self, problem: &Problem, multiprocessors: u64) -> f64 {
         let (rows, columns) = (problem.dim(0), problem.dim(1));
         let (of_each, tiles_of_each) = match self.cut {
-            Cut::Equal(width) => {
-                let tiles = tiles(problem, BLOCK_M, width).div_ceil(multiprocessors);
-                ((tiles * width) as f64, tiles)
+            Cut::Equal(height, width) => {
+                let tiles = tiles(problem, height, width).div_ceil(multiprocessors);
+                ((tiles * width * height) as f64 / BLOCK_M as f64, tiles)
             }
             Cut::Shares(wide, longer) if problem.layout(1).transposed => {
                 shares([rows, columns], problem.batch, wide, longer.along_k(), multiprocessors)
@@ -193,11 +194,13 @@ fn candidates(device: &Device, problem: &Problem) -> Vec<&'static str> {
     }
     if problem.dim(2) >= LONG_K {
         let few = |rows, cols| tiles(problem, rows, cols) <= FEW_TILES;
-        let fits_better = || computed(problem, 192, 192) < computed(problem, 128, 256);
+        let no_more_than = |rows, cols, others| computed(problem, rows, cols) <= computed(problem, 128, others);
         if few(128, 128) {
             names.push("split_k@128x128");
-        } else if few(192, 192) && fits_better() {
+        } else if few(192, 192) && no_more_than(192, 192, 256) {
             names.push("split_k@192x192");
+        } else if few(128, 192) && no_more_than(128, 192, 128) {
+            names.push("split_k@128x192");
         } else if few(128, 256) && problem.dim(2) >= LONGEST_K {
             names.push("split_k@128x256");
         }
@@ -277,7 +280,11 @@ mod tests {
             select(&crate::op::test_device((9, 0)), &problem).map(Rung::id).unwrap_or_default()
         };
         assert_eq!(of(false, true, [512, 6144, 4096]), "even_shares@192");
-        assert_eq!(of(false, true, [768, 6144, 4096]), "async_store@128");
+        assert_eq!(of(false, true, [768, 6144, 4096]), "split_k@undivided");
+        assert_eq!(of(false, true, [384, 6144, 4096]), "split_k@192x192");
+        assert_eq!(of(false, true, [256, 6144, 4096]), "split_k@128x192");
+        assert_eq!(of(false, true, [384, 4096, 4096]), "async_store@128");
+        assert_eq!(of(false, true, [768, 7168, 4096]), "async_store@128");
         assert_eq!(of(false, true, [1024, 7168, 2048]), "even_shares@224");
         assert_eq!(of(false, true, [1024, 6144, 4096]), "async_store@128");
         for (a, b) in [(false, true), (true, false), (true, true)] {
