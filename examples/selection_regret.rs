@@ -301,6 +301,7 @@ impl Field<'_> {
             max_rounds: 150,
             precision: 0.005,
             warm_cache: false,
+            in_a_row: 1,
         };
         let contenders: Vec<_> = proofs.iter().collect();
         let samples = session.time(&contenders, &timing).await?;

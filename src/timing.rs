@@ -18,6 +18,9 @@ pub struct Timing {
     pub precision: f64,
     /// Run on one buffer again and again instead of rotating over more than the cache holds.
     pub warm_cache: bool,
+    /// Runs of a sample, one behind the other between two readings of the clock, whose mean it is: what a
+    /// start and the readings cost is shared out. 1 for the time of a run by itself.
+    pub in_a_row: usize,
 }
 
 impl Default for Timing {
@@ -29,6 +32,7 @@ impl Default for Timing {
             max_rounds: 400,
             precision: 0.002,
             warm_cache: false,
+            in_a_row: 1,
         }
     }
 }
@@ -43,6 +47,7 @@ impl Timing {
             max_rounds: 20,
             precision: 0.05,
             warm_cache: false,
+            in_a_row: 1,
         }
     }
 
@@ -58,6 +63,13 @@ impl Timing {
                 problem: "a time needs at least one round, and the least must not be above the most".into(),
             });
         }
+        if self.in_a_row == 0 {
+            return Err(crate::Error::Option {
+                option: "in-a-row",
+                value: "0".into(),
+                problem: "a sample needs at least one run".into(),
+            });
+        }
         Ok(())
     }
 }
@@ -67,6 +79,8 @@ impl Timing {
 pub struct Samples {
     /// Nanoseconds of each.
     pub ns: Vec<f64>,
+    /// Runs of each, whose mean it is.
+    pub in_a_row: usize,
     /// The clock they were read from.
     pub clock: Clock,
     /// What the cache held, in words.
@@ -149,7 +163,13 @@ mod tests {
     use super::*;
 
     fn samples(ns: &[f64]) -> Samples {
-        Samples { ns: ns.to_vec(), clock: Clock::None, cache_policy: String::new(), telemetry: Telemetry::default() }
+        Samples {
+            ns: ns.to_vec(),
+            in_a_row: 1,
+            clock: Clock::None,
+            cache_policy: String::new(),
+            telemetry: Telemetry::default(),
+        }
     }
 
     #[test]
@@ -182,5 +202,6 @@ mod tests {
     #[test]
     fn zero_rounds_are_refused() {
         assert!(Timing { min_rounds: 0, ..Timing::default() }.check().is_err());
+        assert!(Timing { in_a_row: 0, ..Timing::default() }.check().is_err());
     }
 }

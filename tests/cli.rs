@@ -79,6 +79,7 @@ fn unknown_words_name_the_nearest() {
 #[test]
 fn cli_numbers_that_make_no_sense_are_refused() {
     refused(&["run", "transpose", "--iters", "0"], "--iters = 0");
+    refused(&["run", "transpose", "--in-a-row", "0"], "--in-a-row = 0");
     refused(&["run", "transpose", "--budget", "-1"], "--budget");
     refused(&["run", "transpose", "--rows", "4294967296", "--cols", "4294967296"], "overflow");
     refused(&["run", "transpose", "--rows", "5000000000", "--cols", "1"], "5000000000 rows");
@@ -345,7 +346,8 @@ fn tim_times_grow_with_the_work_and_hold_no_compilation() {
         return;
     }
     let arguments = ["run", "copy", "--backend", "wgpu", "--rung", "scalar", "--warmup", "0", "--iters", "10"];
-    let (code, out, err) = run(&[&arguments[..], &["--len", "1000,40000,8000000", "--format", "json"]].concat());
+    let more = ["--in-a-row", "2", "--len", "1000,40000,8000000", "--format", "json"];
+    let (code, out, err) = run(&[&arguments[..], &more].concat());
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("strict JSON");
     let rows = document["rows"].as_array().expect("rows");
@@ -355,6 +357,7 @@ fn tim_times_grow_with_the_work_and_hold_no_compilation() {
     for row in rows {
         // The first launch, which pays for the pipeline, is no sample, of any size.
         assert_eq!(row["samples"], 10, "{row}");
+        assert_eq!(row["runs_per_sample"], 2, "{row}");
         assert!(ms(row, "median_low_ms") <= ms(row, "median_ms") && ms(row, "median_high_ms") >= ms(row, "median_ms"));
     }
 }

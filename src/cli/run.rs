@@ -72,12 +72,15 @@ pub struct TimingArguments {
     /// Run on one buffer set again and again instead of rotating past the cache.
     #[arg(long)]
     warm_cache: bool,
+    /// Runs of a sample, one behind the other, whose mean it is: what a start costs is shared out.
+    #[arg(long, value_name = "RUNS", default_value_t = 1)]
+    in_a_row: usize,
 }
 
 impl TimingArguments {
     /// The timing that was asked for; `None` leaves it to the device.
     pub fn timing(&self) -> Result<Option<Timing>> {
-        let mut timing = Timing { warm_cache: self.warm_cache, ..Timing::default() };
+        let mut timing = Timing { warm_cache: self.warm_cache, in_a_row: self.in_a_row, ..Timing::default() };
         if let Some(value) = &self.budget {
             timing.budget = duration("--budget", value)?;
         }
@@ -90,7 +93,14 @@ impl TimingArguments {
             }
             (timing.min_rounds, timing.max_rounds) = (rounds, rounds);
         }
-        let asked = self.budget.is_some() || self.warmup.is_some() || self.iters.is_some() || self.warm_cache;
+        if self.in_a_row == 0 {
+            return Err(bad("--in-a-row", "0", "a sample needs at least one run"));
+        }
+        let asked = self.budget.is_some()
+            || self.warmup.is_some()
+            || self.iters.is_some()
+            || self.warm_cache
+            || self.in_a_row != 1;
         Ok(asked.then_some(timing))
     }
 }

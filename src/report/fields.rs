@@ -39,6 +39,7 @@ pub(super) fn fields(row: &Row) -> Map<String, Value> {
     put("launches", json!(row.launches));
     put("clock", json!(row.clock));
     put("samples", json!(row.samples));
+    put("runs_per_sample", json!(row.runs_per_sample));
     put("median_ms", json!(row.median_ms));
     put("median_low_ms", json!(row.median_low_ms));
     put("median_high_ms", json!(row.median_high_ms));

@@ -67,6 +67,7 @@ fn one(row: &Value) -> Option<Row> {
         },
         cache_policy: text("cache_policy"),
         samples: row["samples"].as_u64().map(|n| n as usize),
+        runs_per_sample: row["runs_per_sample"].as_u64().map(|n| n as usize),
         median_ms: number("median_ms"),
         least_ms: number("least_ms"),
         p05_ms: number("p05_ms"),

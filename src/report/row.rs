@@ -84,6 +84,8 @@ pub struct Row {
     pub clock: Option<&'static str>,
     pub cache_policy: Option<String>,
     pub samples: Option<usize>,
+    /// Runs of a sample, whose mean it is.
+    pub runs_per_sample: Option<usize>,
     pub median_ms: Option<f64>,
     /// The fastest sample.
     pub least_ms: Option<f64>,
@@ -178,6 +180,7 @@ impl Row {
             clock: None,
             cache_policy: None,
             samples: None,
+            runs_per_sample: None,
             median_ms: None,
             least_ms: None,
             p05_ms: None,
@@ -297,6 +300,7 @@ impl Row {
         self.clock = Some(samples.clock.name());
         self.cache_policy = Some(samples.cache_policy.clone());
         self.samples = Some(samples.ns.len());
+        self.runs_per_sample = Some(samples.in_a_row);
         self.median_ms = ms(median);
         self.least_ms = ms(samples.quantile(0.0));
         self.p05_ms = ms(samples.quantile(0.05));
@@ -361,7 +365,13 @@ mod tests {
         let mut row = Row::new(op, &op.ladder()[0], problem, &test_device(false));
         row.cell = Cell::Verified { coverage: "every bit".into() };
         let clock = Clock::Device { resolution_ns: 1.0 };
-        let samples = Samples { ns: ns.to_vec(), clock, cache_policy: "warm".into(), telemetry: Telemetry::default() };
+        let samples = Samples {
+            ns: ns.to_vec(),
+            in_a_row: 1,
+            clock,
+            cache_policy: "warm".into(),
+            telemetry: Telemetry::default(),
+        };
         row.set_samples(&samples, op.work(problem), Some(1000.0));
         row
     }

@@ -28,7 +28,7 @@ impl<B: Backend> Session<B> {
     /// # Errors
     /// [`Error::Unsupported`] where the backend has no clock and in a browser, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
-        self.time_in_a_row(contenders, timing, 1).await
+        self.time_in_a_row(contenders, timing, timing.in_a_row).await
     }
 
     /// The same, where each sample is of `runs` in a row, as the share of one: what a start and the reading
@@ -89,6 +89,7 @@ impl<B: Backend> Session<B> {
             }
             results.push(Samples {
                 ns,
+                in_a_row: runs,
                 clock: self.device().clock,
                 cache_policy: stage.cache_policy(ring.len(), timing.warm_cache),
                 telemetry,
