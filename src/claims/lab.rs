@@ -208,6 +208,9 @@ impl Lab {
             self.device().compute_capability?;
             rung.cuda_needs.dynamic_shared += figure.ballast;
         }
+        // More shared memory than it uses, or other blocks of a kernel that is told how many they are, let none reach
+        // beyond its operands.
+        rung.vouched.cuda |= figure.ballast > 0 || figure.blocks > 0;
         for pass in rung.passes.to_mut().iter_mut().filter(|_| figure.blocks > 0) {
             if let Grid::LinearAtMost { max, .. } = &mut pass.grid {
                 *max = figure.blocks;
