@@ -100,8 +100,16 @@ fn halves(low: u32, high: u32) -> vec4<f16> {
     return vec4<f16>(vec2<f16>(unpack2x16float(low)), vec2<f16>(unpack2x16float(high)));
 }
 
-// Stores what came into the tiles.
+// Stores what came into the tiles. b before a: the other way round the driver copies more registers.
 fn put() {
+    b_tile[b_place] = halves(coming_b0.x, coming_b0.y);
+    b_tile[b_place + 1u] = halves(coming_b0.z, coming_b0.w);
+    b_tile[b_place + B_PASS * B_ROW] = halves(coming_b1.x, coming_b1.y);
+    b_tile[b_place + B_PASS * B_ROW + 1u] = halves(coming_b1.z, coming_b1.w);
+    b_tile[b_place + 2u * B_PASS * B_ROW] = halves(coming_b2.x, coming_b2.y);
+    b_tile[b_place + 2u * B_PASS * B_ROW + 1u] = halves(coming_b2.z, coming_b2.w);
+    b_tile[b_place + 3u * B_PASS * B_ROW] = halves(coming_b3.x, coming_b3.y);
+    b_tile[b_place + 3u * B_PASS * B_ROW + 1u] = halves(coming_b3.z, coming_b3.w);
     a_tile[a_place0] = halves(coming_a0.x, coming_a0.y);
     a_tile[a_place0 + 1u] = halves(coming_a0.z, coming_a0.w);
     a_tile[a_place1] = halves(coming_a1.x, coming_a1.y);
@@ -112,14 +120,6 @@ fn put() {
     a_tile[a_place3 + 1u] = halves(coming_a3.z, coming_a3.w);
     a_tile[a_place4] = halves(coming_a4.x, coming_a4.y);
     a_tile[a_place4 + 1u] = halves(coming_a4.z, coming_a4.w);
-    b_tile[b_place] = halves(coming_b0.x, coming_b0.y);
-    b_tile[b_place + 1u] = halves(coming_b0.z, coming_b0.w);
-    b_tile[b_place + B_PASS * B_ROW] = halves(coming_b1.x, coming_b1.y);
-    b_tile[b_place + B_PASS * B_ROW + 1u] = halves(coming_b1.z, coming_b1.w);
-    b_tile[b_place + 2u * B_PASS * B_ROW] = halves(coming_b2.x, coming_b2.y);
-    b_tile[b_place + 2u * B_PASS * B_ROW + 1u] = halves(coming_b2.z, coming_b2.w);
-    b_tile[b_place + 3u * B_PASS * B_ROW] = halves(coming_b3.x, coming_b3.y);
-    b_tile[b_place + 3u * B_PASS * B_ROW + 1u] = halves(coming_b3.z, coming_b3.w);
 }
 
 // SIDE steps of k from the `first` on: 9 fragments from shared memory, 20 products. first is a literal at every call.
@@ -259,8 +259,8 @@ fn matmul_cooperative_tall(@builtin(workgroup_id) block: vec3<u32>, @builtin(loc
     for (var tiles = 1u; tiles < whole; tiles++) {
         put();
         workgroupBarrier();  // waits for the tiles
-        multiply_step(0u);
         fetch();
+        multiply_step(0u);
         multiply_step(SIDE);
         workgroupBarrier();  // waits until all have read: the next tiles overwrite them
     }
