@@ -22,6 +22,8 @@ pub struct Climb {
     pub problems: Vec<Problem>,
     /// What the simulator takes in their place, where it would count for minutes; empty for the same.
     pub simulated: Vec<Problem>,
+    /// What a device that only imitates a GPU takes in their place, likewise.
+    pub imitated: Vec<Problem>,
     /// The rungs, in ladder order; empty for all.
     pub rungs: Vec<Rung>,
     /// The backends; empty for every one that opens.
@@ -81,6 +83,7 @@ impl Climb {
             op,
             problems: vec![problem],
             simulated: Vec::new(),
+            imitated: Vec::new(),
             rungs: Vec::new(),
             backends: Vec::new(),
             select: Select::default(),
@@ -117,7 +120,7 @@ impl Climb {
         if let Some(timing) = &self.timing {
             timing.check()?;
         }
-        for problem in self.problems.iter().chain(&self.simulated) {
+        for problem in self.problems.iter().chain(&self.simulated).chain(&self.imitated) {
             self.op.check(problem)?;
         }
         let mut ascent = Ascent { rows: Vec::new(), missing: Vec::new(), output: None, stopped: None };
@@ -134,8 +137,7 @@ impl Climb {
                     if device.is_software() && device.clock != Clock::None {
                         tracing::warn!("{} is a software adapter: its times say nothing about a GPU", device.name);
                     }
-                    let counts = device.clock == Clock::None && !self.simulated.is_empty();
-                    for problem in if counts { &self.simulated } else { &self.problems } {
+                    for problem in self.problems_of(device) {
                         let before = ascent.rows.len();
                         let climbed = self.one(&session, problem, progress, &mut ascent).await;
                         let (peak, left) = (session.peak_since(), session.allocations());
@@ -164,6 +166,16 @@ impl Climb {
             return Err(no_backend(&ascent.missing));
         }
         Ok(ascent)
+    }
+
+    /// The problems that a device takes.
+    pub fn problems_of(&self, device: &Device) -> &[Problem] {
+        let own = match device.clock {
+            Clock::None => &self.simulated,
+            _ if device.is_software() => &self.imitated,
+            _ => &self.problems,
+        };
+        if own.is_empty() { &self.problems } else { own }
     }
 
     fn backend_names(&self) -> Result<Vec<String>> {

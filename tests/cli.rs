@@ -263,6 +263,12 @@ fn a_software_adapter_says_so_in_every_format() {
     assert!(err.contains("software adapter"), "{err}");
     assert!(of("table").1.contains("SOFTWARE ADAPTER"));
     assert!(of("html").1.contains("class=\"warning\""));
+    // It would take minutes for what nobody asked for.
+    let product = ["run", "matmul", "--backend", "wgpu", "--rung", "coalesced", "--verify-only", "--format", "json"];
+    let (_, json, err) = run(&product);
+    let rows: serde_json::Value = serde_json::from_str(&json).expect("strict JSON");
+    assert_eq!(rows["rows"][0]["m"], 256, "{json}");
+    assert!(err.contains("takes 256x256x256 here, not the 1024x1024x1024 of a GPU; --size"), "{err}");
 }
 
 #[test]
@@ -335,7 +341,8 @@ fn tuning_says_what_changed_and_keeps_it() {
     let mut plain = tool(&arguments);
     let (_, out, _) = outcome(plain.env("GPU_LADDER_CACHE", folder.path()));
     assert!(out.contains("found by tuning") && out.contains("verified, and not timed"), "{out}");
-    refused(&["tune", "transpose", "--backend", "sim", "--size", "8"], "clock");
+    // At once, although verifying this on the simulator takes most of a minute.
+    refused(&["tune", "matmul", "--backend", "sim"], "clock");
     refused(&["tune", "transpose", "--rung", "tild"], "did you mean 'tiled'");
 }
 

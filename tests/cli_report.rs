@@ -80,6 +80,25 @@ fn compare_refuses_what_is_not_comparable() {
     assert!(code == 1 && out.contains("BROKEN"), "{out}");
 }
 
+/// What a browser needs to show a page without a network, by day and by night, on a phone and on paper, and
+/// to let its reader select all of it.
+fn reads_everywhere(page: &str) {
+    let without_names = page.replace("http://www.w3.org/2000/svg", "");
+    let loading = ["http://", "https://", "<script", "src=", "@import", "url(", "<image", "<use", "<foreignObject"];
+    for word in loading.iter().chain(&["user-select", "pointer-events", "::before", "::after"]) {
+        assert!(!without_names.contains(word), "{word}");
+    }
+    assert!(page.contains("name=\"viewport\"") && page.contains("default-src 'none'"));
+    // Night is for screens only: paper stays white, and colours that mean something are printed.
+    assert_eq!(page.matches("prefers-color-scheme:dark").count(), page.matches("@media screen and (prefers-").count());
+    let print = page.split("@media print{").nth(1).expect("rules for paper");
+    assert!(print.contains(".scroll{overflow:visible}") && page.contains(".bar,.mark,.key i{print-color-adjust:exact"));
+    // The words of drawings are text: no letters drawn as lines.
+    for drawing in page.split("<svg").skip(1).map(|rest| rest.split("</svg>").next().unwrap_or_default()) {
+        assert!(drawing.contains("<text") && !drawing.contains("<path"), "{drawing}");
+    }
+}
+
 #[test]
 fn a_page_is_one_file_that_loads_nothing_and_holds_every_rung() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -90,11 +109,7 @@ fn a_page_is_one_file_that_loads_nothing_and_holds_every_rung() {
     for rung in ["naive", "tiled_padded@32", "ordered"] {
         assert!(page.contains(rung), "{rung}");
     }
-    for loading in ["http://", "https://", "<script", "src=", "@import", "url("] {
-        let page = page.replace("http://www.w3.org/2000/svg", "");
-        assert!(!page.contains(loading), "{loading}");
-    }
-    assert!(page.contains("prefers-color-scheme:dark") && page.contains("@media print") && page.contains("viewport"));
+    reads_everywhere(&page);
     assert!(page.contains("sectors") && page.contains("0c5d6c455dbb"), "lines and provenance");
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
     assert_eq!(left.len(), 1, "only the page is left behind");
@@ -147,6 +162,19 @@ fn a_document_that_is_none_of_ours_is_refused() {
     refused(&["report", &with("other.json", "{}")], "schema");
     refused(&["report", &with("new.json", r#"{"schema":"gpu-ladder/rows","version":99,"rows":[]}"#)], "version is 99");
     refused(&["report", &kept(), "--rung", "tild"], "unknown rung 'tild'");
+    // One line that names the row and the field, not the whole row.
+    let wrong = |name: &str, field: &str, value: Value, expected: &str| {
+        let path = changed(folder.path(), name, |row| row[field] = value.clone());
+        for arguments in [vec!["report", path.as_str()], vec!["compare", &kept(), path.as_str()]] {
+            let (code, out, err) = run(&arguments);
+            assert_eq!((code, out.as_str()), (2, ""), "{err}");
+            assert!(err.contains(name) && err.contains(expected) && err.len() < 700, "{err}");
+        }
+    };
+    wrong("op.json", "op", "transpos".into(), "row 1: unknown op 'transpos'; did you mean 'transpose'");
+    wrong("time.json", "median_ms", (-1.5).into(), "row 1: median_ms is -1.5; there is none below 0");
+    wrong("rung.json", "rung", Value::Null, "row 1: rung is not a text");
+    wrong("dims.json", "cols", "many".into(), "row 1: cols is not a whole number");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use gpu_ladder::backend::Select;
 use gpu_ladder::climb::{Ascent, Climb};
 use gpu_ladder::npy::{self, Matrix};
 use gpu_ladder::op::{self, Op};
+use gpu_ladder::report::Row;
 use gpu_ladder::{Error, Problem, Result, Timing};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,6 +137,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     for (backend, error) in &ascent.missing {
         complain(&format!("{backend}: {error}"));
     }
+    smaller(&climb, &ascent);
     let mut leaks: Vec<&String> = ascent.rows.iter().flat_map(|row| &row.device_leaks).collect();
     leaks.dedup();
     leaks.iter().for_each(|leak| complain(&format!("device memory was not given back: {leak}")));
@@ -157,6 +159,29 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     }
 }
 
+/// Tells of problems that are smaller than a GPU's, where the caller named no size.
+fn smaller(climb: &Climb, ascent: &Ascent) {
+    let asked = |row: &Row| {
+        climb.problems.iter().any(|problem| row.dims.iter().map(|dim| dim.1).eq(problem.dims.iter().copied()))
+    };
+    let mut lines: Vec<String> = ascent
+        .rows
+        .iter()
+        .filter(|row| !asked(row))
+        .map(|row| {
+            let usual: Vec<String> = climb.problems[0].dims.iter().map(u64::to_string).collect();
+            format!(
+                "{} takes {} here, not the {} of a GPU; --size asks for another",
+                row.device,
+                row.shape(),
+                usual.join("x")
+            )
+        })
+        .collect();
+    lines.dedup();
+    lines.iter().for_each(|line| complain(line));
+}
+
 /// The climb that the flags describe.
 fn climb(arguments: &RunArguments) -> Result<Climb> {
     let word = arguments.op.as_ref().or(arguments.op_flag.as_ref()).map_or("", String::as_str);
@@ -166,11 +191,16 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
     const DEFAULT_SIZE: u64 = 1024;
     /// Counters tell the same of a small problem, in a moment.
     const SIMULATED: u64 = 128;
+    /// A processor that imitates a GPU does so many operations a rung in a moment.
+    const IMITATED_FLOPS: f64 = 1e8;
     climb.problems = arguments.problem.problems(op, DEFAULT_SIZE)?;
     climb.simulated = arguments.problem.problems(op, SIMULATED)?;
+    let mut halves = std::iter::successors(Some(DEFAULT_SIZE), |size| Some(size / 2).filter(|half| *half >= SIMULATED));
+    let light = |size: &u64| op.work(&problem_of_size(op, *size)).flops < IMITATED_FLOPS;
+    climb.imitated = arguments.problem.problems(op, halves.find(light).unwrap_or(SIMULATED))?;
     if let Some(path) = &arguments.input {
         let (problem, operands) = given(op, path, arguments.seed)?;
-        (climb.problems, climb.simulated) = (vec![problem], Vec::new());
+        (climb.problems, climb.simulated, climb.imitated) = (vec![problem], Vec::new(), Vec::new());
         climb.given = Some((operands, path.display().to_string()));
     }
     climb.backends = arguments.device.backend.clone();

@@ -31,7 +31,7 @@ impl DeviceArguments {
 /// `100..1000+100` adds, `256..4096` doubles.
 #[derive(Args)]
 pub struct ProblemArguments {
-    /// Every dimension that is not given by its own name (default 1024, on the simulator 128): 4096, 256,512 or 1024..16384*2.
+    /// Every dimension that is not given by its own name (default 1024; less on the simulator and software adapters): 4096, 256,512 or 1024..16384*2.
     #[arg(long)]
     size: Option<String>,
     /// All dimensions at once, such as 8191x8193; several by commas.

@@ -4,6 +4,7 @@ use super::output::OutputArguments;
 use super::selectors::{DeviceArguments, ProblemArguments};
 use super::terminal::{Spinner, complain};
 use clap::Args;
+use gpu_ladder::backend::Clock;
 use gpu_ladder::gpu::{Gpu, Tuned};
 use gpu_ladder::op::{self, Op};
 use gpu_ladder::rung::Rung;
@@ -59,6 +60,11 @@ pub fn tune(arguments: &TuneArguments) -> Result<bool> {
     let json = arguments.output.json_or(&["table", "text"])?;
     let backend = arguments.device.backend.first().map_or("auto", String::as_str);
     let gpu = pollster::block_on(Gpu::open_on_async(backend, &arguments.device.select()))?;
+    // What it takes now is compiled and verified first, which a simulator does for most of a minute.
+    if gpu.device().clock == Clock::None {
+        let because = format!("{} has no clock", gpu.device().backend);
+        return Err(Error::Unsupported { what: format!("tuning {}", op.name()), because });
+    }
     let taken: Vec<String> =
         problems.iter().map(|problem| Ok(plain(op, &gpu.chosen(op, problem)?))).collect::<Result<_>>()?;
     if arguments.dry_run {

@@ -1,6 +1,6 @@
 //! A report as one HTML file: it loads nothing, reads in print, by night, by keyboard and on a phone.
 
-use super::charts::{self, bar_label, ceiling, colour, copy_rate, series};
+use super::charts::{self, Chart, bar_label, ceiling, colour, copy_rate, series};
 use super::story::{self, is_arithmetic, rate};
 use super::svg::{STYLE, escape};
 use super::table::by_problem;
@@ -11,23 +11,24 @@ use std::fmt::Write;
 /// The look. Everything is text or SVG; colours follow the reader's scheme, print is black on white.
 const LOOK: &str = "\
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--dim:#57606a;--grid:#d8dee4;--soft:#f6f8fa;--s0:#0b6bcb;--s1:#b45309;--s2:#0f7b55;--s3:#8250df}\
-@media(prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--dim:#9198a1;--grid:#30363d;--soft:#161b22;--s0:#58a6ff;--s1:#f0a04b;--s2:#3fb68b;--s3:#bc8cff}}\
+@media screen and (prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--dim:#9198a1;--grid:#30363d;--soft:#161b22;--s0:#58a6ff;--s1:#f0a04b;--s2:#3fb68b;--s3:#bc8cff}}\
 *{box-sizing:border-box}body{margin:0 auto;max-width:70rem;padding:1rem;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}\
 h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.2rem;margin:2rem 0 .4rem;border-bottom:1px solid var(--grid)}h3{font-size:1rem;margin:1.2rem 0 .3rem}\
 a{color:var(--s0)}a:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:3px solid var(--s1);outline-offset:2px}\
 nav ul{columns:16rem;padding-left:1.2rem}p,ul{margin:.4rem 0}.dim{color:var(--dim);font-size:.875rem}\
 .ladder{display:grid;grid-template-columns:minmax(6rem,max-content) 1fr;gap:.15rem .7rem;align-items:center;font-size:.875rem}\
 .ladder .name{text-align:right;overflow-wrap:anywhere}.ladder .bars{display:flex;flex-direction:column;gap:2px;padding:2px 0}\
-.track{position:relative;background:var(--soft);min-height:1.35em}.bar{position:absolute;inset:0 auto 0 0;opacity:.32;print-color-adjust:exact;-webkit-print-color-adjust:exact}\
+.track{position:relative;background:var(--soft);min-height:1.35em}.bar{position:absolute;inset:0 auto 0 0;opacity:.32}\
 .mark{position:absolute;top:0;bottom:0;width:2px;background:var(--dim)}.value{position:relative;display:block;padding:0 .4rem;overflow-wrap:anywhere}\
 .b0{background:var(--s0)}.b1{background:var(--s1)}.b2{background:var(--s2)}.b3{background:var(--s3)}\
-.key i{display:inline-block;width:.8em;height:.8em;margin:0 .35em 0 .9em}\
-.charts{display:flex;flex-wrap:wrap;gap:1rem}.charts figure{margin:0;flex:1 1 20rem;max-width:40rem}figcaption{font-size:.875rem;color:var(--dim)}svg{width:100%;height:auto}\
+.key i{display:inline-block;width:.8em;height:.8em;margin:0 .35em 0 .9em}.bar,.mark,.key i{print-color-adjust:exact;-webkit-print-color-adjust:exact}\
+.charts{display:flex;flex-wrap:wrap;gap:1rem}.charts figure{margin:0;flex:1 1 20rem;min-width:0;max-width:40rem}figcaption{font-size:.875rem;color:var(--dim)}svg{width:100%;min-width:28rem;height:auto}\
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}th,td{padding:.2rem .6rem;border-bottom:1px solid var(--grid);text-align:right;vertical-align:top}\
-th:first-child,td:first-child,.left{text-align:left}pre{margin:0;font:13px/1.45 ui-monospace,monospace;overflow-x:auto}td.code{text-align:left;white-space:pre;font:12px/1.4 ui-monospace,monospace;border:0;padding:0 .6rem}\
+th:first-child,td:first-child,th:last-child,td:last-child{text-align:left}.rows td:not(:last-child){white-space:nowrap}td.code{text-align:left;white-space:pre;font:12px/1.4 ui-monospace,monospace;border:0;padding:0 .6rem}\
 td.n{border:0;padding:0 .5rem;font:12px/1.4 ui-monospace,monospace;color:var(--dim)}.hot{color:var(--s1);font-weight:600}details{margin:.4rem 0}summary{cursor:pointer}\
 .warning{border-left:4px solid var(--s1);padding-left:.6rem}\
-@media print{:root{--paper:#fff;--ink:#000;--dim:#444;--grid:#bbb;--soft:#eee}body{max-width:none;font-size:11pt}nav{display:none}h2,h3{break-after:avoid}figure,.ladder>*{break-inside:avoid}}";
+@media print{:root{--paper:#fff;--ink:#000;--dim:#444;--grid:#bbb;--soft:#eee}body{max-width:none;font-size:11pt}nav{display:none}h2,h3{break-after:avoid}figure,tr,.ladder>*{break-inside:avoid}\
+svg{min-width:0}.scroll{overflow:visible}table{font-size:8.5pt}td.code{white-space:pre-wrap}}";
 
 struct Writer<'a> {
     out: String,
@@ -105,12 +106,9 @@ impl Writer<'_> {
             let _ = writeln!(self.out, "<p class=\"warning\">{}</p>", escape(&line));
         }
         self.ladder(rows);
-        let charts = [(charts::roofline(rows, background), &words::ROOFLINE)];
         self.out += "<div class=\"charts\">\n";
-        for (chart, phrase) in charts {
-            let Some(chart) = chart else { continue };
-            let _ =
-                writeln!(self.out, "<figure>{}<figcaption>{}</figcaption></figure>", chart.inline(), self.say(phrase));
+        if let Some(chart) = charts::roofline(rows, background) {
+            self.chart(&chart, self.say(&words::ROOFLINE));
         }
         self.out += "</div>\n";
         let sentences = story::rungs(rows, background);
@@ -121,8 +119,30 @@ impl Writer<'_> {
             }
             self.out += "</ul>\n";
         }
-        self.table(rows);
+        // A rung that is nowhere has only a reason, for those who ask.
+        let here = |rung: &str| rows.iter().any(|r| r.rung == rung && r.cell.verdict() != "absent");
+        let (present, absent): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| here(&row.rung));
+        self.table(&present);
+        if !absent.is_empty() {
+            let mut rungs: Vec<&str> = absent.iter().map(|row| row.rung.as_str()).collect();
+            rungs.sort_unstable();
+            rungs.dedup();
+            let count = words::ABSENT_RUNGS.with([rungs.len().to_string()]).text(background.language);
+            let _ = writeln!(self.out, "<details><summary>{}</summary>", escape(&count));
+            self.table(&absent);
+            self.out += "</details>\n";
+        }
         self.out += "</section>\n";
+    }
+
+    /// A drawing, which keeps its size where the page is narrower, and what it shows.
+    fn chart(&mut self, chart: &Chart, caption: &str) {
+        let _ = writeln!(
+            self.out,
+            "<figure><div class=\"scroll\" tabindex=\"0\">{}</div><figcaption>{}</figcaption></figure>",
+            chart.inline(),
+            escape(caption)
+        );
     }
 
     /// Bars as text on coloured tracks, so that they wrap on a narrow page and can be selected.
@@ -159,9 +179,9 @@ impl Writer<'_> {
         self.out += "</div>\n";
     }
 
-    fn table(&mut self, rows: &[Row]) {
+    fn table(&mut self, rows: &[&Row]) {
         let heads = [&words::RUNG, &words::BACKEND, &words::TIME, &words::INTERVAL, &words::RATE, &words::VERDICT];
-        self.out += "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>";
+        self.out += "<div class=\"scroll\" tabindex=\"0\"><table class=\"rows\"><thead><tr>";
         for head in heads {
             let _ = write!(self.out, "<th scope=\"col\">{}</th>", self.say(head));
         }
@@ -214,8 +234,7 @@ impl Writer<'_> {
                 wanted.3,
                 wanted.4
             );
-            let _ =
-                writeln!(self.out, "<figure>{}<figcaption>{}</figcaption></figure>", chart.inline(), escape(&caption));
+            self.chart(&chart, &caption);
         }
         self.out += "</div></section>\n";
     }

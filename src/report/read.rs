@@ -19,39 +19,47 @@ pub fn rows(path: &str, text: &str) -> Result<Vec<Row>> {
         return Err(wrong(format!("its version is {version}; this tool reads version {}", super::SCHEMA_VERSION)));
     }
     let list = document["rows"].as_array().ok_or_else(|| wrong("it has no rows".into()))?;
-    list.iter().map(|row| one(row).ok_or_else(|| wrong(format!("a row lacks a field: {row}")))).collect()
+    let rows =
+        (1..).zip(list).map(|(number, row)| one(row).map_err(|problem| wrong(format!("row {number}: {problem}"))));
+    rows.collect()
 }
 
-fn one(row: &Value) -> Option<Row> {
+/// A row, or what is wrong with it.
+fn one(row: &Value) -> std::result::Result<Row, String> {
     let text = |name: &str| row[name].as_str().map(str::to_string);
+    let needed = |name: &str| text(name).ok_or_else(|| format!("{name} is not a text"));
     let number = |name: &str| row[name].as_f64();
+    if let Some((name, value)) = QUANTITIES.iter().find_map(|name| Some((name, number(name).filter(|v| *v < 0.0)?))) {
+        return Err(format!("{name} is {value}; there is none below 0"));
+    }
     let words = |name: &str| {
         let list = row[name].as_array().into_iter().flatten();
         list.filter_map(|word| word.as_str().map(String::from)).collect()
     };
-    let op = text("op")?;
-    let dims = crate::op::find(&op).ok()?.dims().iter().map(|name| Some((*name, row[*name].as_u64()?)));
+    let op = needed("op")?;
+    let dims = crate::op::find(&op).map_err(|error| error.to_string())?.dims().iter();
+    let whole = |name: &str| row[name].as_u64().ok_or_else(|| format!("{name} is not a whole number"));
     let reason = text("reason").unwrap_or_default();
-    let cell = match row["verdict"].as_str()? {
+    let cell = match needed("verdict")?.as_str() {
         "verified" => Cell::Verified { coverage: text("coverage").unwrap_or_default() },
         "wrong" => Cell::Wrong(reason),
         "flawed" => Cell::Flawed(reason),
         "absent" => Cell::Absent(reason),
         _ => Cell::Failed(reason),
     };
-    Some(Row {
-        dims: dims.collect::<Option<_>>()?,
+    Ok(Row {
+        dims: dims.map(|name| Ok((*name, whole(name)?))).collect::<std::result::Result<_, String>>()?,
         op,
-        rung: text("rung")?,
+        rung: needed("rung")?,
         idea: String::new(),
         library: text("library"),
-        backend: text("backend")?,
-        device: text("device")?,
-        driver: text("driver")?,
+        backend: needed("backend")?,
+        device: needed("device")?,
+        driver: needed("driver")?,
         api: text("api").unwrap_or_default(),
-        software_adapter: row["software_adapter"].as_bool()?,
-        element: text("element")?,
-        batch: row["batch"].as_u64()?,
+        software_adapter: row["software_adapter"].as_bool().ok_or("software_adapter is neither true nor false")?,
+        element: needed("element")?,
+        batch: whole("batch")?,
         layout: text("layout"),
         cell,
         selected: row["selected"].as_bool(),
@@ -94,6 +102,22 @@ fn one(row: &Value) -> Option<Row> {
         counters: counters(row),
     })
 }
+
+/// Fields that hold times, rates or shares.
+const QUANTITIES: [&str; 12] = [
+    "median_ms",
+    "least_ms",
+    "p05_ms",
+    "p95_ms",
+    "median_low_ms",
+    "median_high_ms",
+    "gbps",
+    "tflops",
+    "share_of_copy",
+    "share_of_vendor",
+    "speedup_over_first",
+    "floor_us",
+];
 
 fn counters(row: &Value) -> Option<Counters> {
     let number = |name: &str| row[name].as_f64();

@@ -19,7 +19,7 @@ pub(super) fn screen(rows: &[Row], page: &Page) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-label=\"{}\">\n\
          <style>rect{{fill:#fff;stroke:#d8dee4}}text{{fill:#1b1f24;font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre}}\
-         @media(prefers-color-scheme:dark){{rect{{fill:#0d1117;stroke:#30363d}}text{{fill:#e6edf3}}}}</style>\n\
+         @media screen and (prefers-color-scheme:dark){{rect{{fill:#0d1117;stroke:#30363d}}text{{fill:#e6edf3}}}}</style>\n\
          <rect x=\".5\" y=\".5\" width=\"{:.0}\" height=\"{:.0}\" rx=\"6\"/>\n",
         escape(&label),
         width - 1.0,

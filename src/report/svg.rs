@@ -113,7 +113,7 @@ impl Drawing {
 /// people with any kind of colour vision.
 pub const STYLE: &str = "\
 svg{--paper:#fff;--ink:#1b1f24;--dim:#57606a;--grid:#d8dee4;--s0:#0b6bcb;--s1:#b45309;--s2:#0f7b55;--s3:#8250df;font-family:system-ui,sans-serif}\
-@media (prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#e6edf3;--dim:#9198a1;--grid:#30363d;--s0:#58a6ff;--s1:#f0a04b;--s2:#3fb68b;--s3:#bc8cff}}\
+@media screen and (prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#e6edf3;--dim:#9198a1;--grid:#30363d;--s0:#58a6ff;--s1:#f0a04b;--s2:#3fb68b;--s3:#bc8cff}}\
 .paper{fill:var(--paper)}text{fill:var(--ink);font-size:12px}.dim{fill:var(--dim);font-size:11px}.head{font-weight:600;font-size:13px}\
 .grid{stroke:var(--grid);stroke-width:1}.axis{stroke:var(--dim);stroke-width:1}.whisker{stroke:var(--ink);stroke-width:1.2}\
 .s0{fill:var(--s0)}.s1{fill:var(--s1)}.s2{fill:var(--s2)}.s3{fill:var(--s3)}\
