@@ -36,6 +36,7 @@ const TESTS: &[(&str, Test)] = &[
     ("shared_memory_beyond_48_kib", shared_memory_beyond_48_kib),
     ("tensor_maps_read_zero_outside", tensor_maps_read_zero_outside),
     ("times_are_of_the_device", times_are_of_the_device),
+    ("recorded_works_do_what_queued_ones_do", recorded_works_do_what_queued_ones_do),
     ("a_kernel_tells_its_registers", a_kernel_tells_its_registers),
     ("a_programs_own_context_and_memory", a_programs_own_context_and_memory),
     ("the_library_on_a_programs_stream_and_slices", the_library_on_a_programs_stream_and_slices),
@@ -395,6 +396,20 @@ fn times_are_of_the_device(cuda: &Cuda) -> Result<(), Failed> {
     assert_eq!(times.len(), 6);
     let [nothing, one, four] = [times[3], times[4], times[5]];
     assert!(nothing < one && one < four && four < 8.0 * one, "{times:?}");
+    Ok(())
+}
+
+fn recorded_works_do_what_queued_ones_do(cuda: &Cuda) -> Result<(), Failed> {
+    let add = block_on(cuda.compile(&ptx("add")))?;
+    let words = some_words(100_003);
+    let (a, b) = (on_device(cuda, &words)?, block_on(cuda.alloc(words.len() as u64 * 4))?);
+    let grid = [(words.len() as u32).div_ceil(256), 1, 1];
+    let step = |from, to, value| launch(&add, [from, to], params(words.len() as u32, 0, value), grid);
+    let there_and_back: Vec<_> = (0..64).flat_map(|_| [step(&a, &b, 5), step(&b, &a, 2)]).collect();
+    let times = block_on(cuda.time_recorded(&[&[], &there_and_back[..2], &there_and_back, &[]]))?;
+    assert!(times[0] < times[1] && times[1] < times[2], "{times:?}");
+    let expected: Vec<u32> = words.iter().map(|word| word.wrapping_add(65 * 7)).collect();
+    assert!(read(cuda, &a, words.len())? == expected, "other sums than those of as many launches");
     Ok(())
 }
 

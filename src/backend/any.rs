@@ -122,12 +122,19 @@ macro_rules! any_backend {
                 let _ = works;
                 match self {
                     $($(#[$feature])* Any::$name(b) => {
-                        let inner = works
-                            .iter()
-                            .map(|work| work.iter().map($module::unwrap_launch).collect::<Result<Vec<_>>>())
-                            .collect::<Result<Vec<_>>>()?;
-                        let slices: Vec<&[Launch<'_, $module::$backend>]> = inner.iter().map(Vec::as_slice).collect();
-                        b.time(&slices).await
+                        let inner = $module::unwrap_works(works)?;
+                        b.time(&inner.iter().map(Vec::as_slice).collect::<Vec<_>>()).await
+                    })*
+                    Any::None(never) => match *never {},
+                }
+            }
+
+            async fn time_recorded(&self, works: &[&[Launch<'_, Self>]]) -> Result<Vec<f64>> {
+                let _ = works;
+                match self {
+                    $($(#[$feature])* Any::$name(b) => {
+                        let inner = $module::unwrap_works(works)?;
+                        b.time_recorded(&inner.iter().map(Vec::as_slice).collect::<Vec<_>>()).await
                     })*
                     Any::None(never) => match *never {},
                 }
@@ -160,6 +167,10 @@ macro_rules! any_backend {
         $($(#[$feature])* mod $module {
             use super::*;
             pub(super) use crate::backend::$module::$backend;
+
+            pub(super) fn unwrap_works<'a>(works: &[&[Launch<'a, Any>]]) -> Result<Vec<Vec<Launch<'a, $backend>>>> {
+                works.iter().map(|work| work.iter().map(unwrap_launch).collect()).collect()
+            }
 
             pub(super) fn unwrap_launch<'a>(launch: &Launch<'a, Any>) -> Result<Launch<'a, $backend>> {
                 #[allow(irrefutable_let_patterns)]

@@ -232,6 +232,12 @@ pub trait Backend: Sized + MaybeSend + MaybeSync + 'static {
     /// [`Error::Unsupported`] where the backend has no clock.
     fn time(&self, works: &[&[Launch<'_, Self>]]) -> impl Future<Output = Result<Vec<f64>>> + MaybeSend;
 
+    /// The same, each work recorded beforehand and started as one thing where the backend can (a graph of CUDA's
+    /// driver): what launches cost at least. Elsewhere it is [`time`](Self::time).
+    fn time_recorded(&self, works: &[&[Launch<'_, Self>]]) -> impl Future<Output = Result<Vec<f64>>> + MaybeSend {
+        self.time(works)
+    }
+
     /// What is known of a compiled kernel.
     fn inspect(&self, kernel: &Self::Kernel) -> Result<KernelInfo>;
 

@@ -36,7 +36,7 @@ pub fn print(format: &str, all: &[Ceilings], unicode: bool) -> Result<String> {
             let before = index.checked_sub(1).map(|before| &device.ceilings[before]);
             // The best copy is above it.
             let driver = before.is_some_and(|before| before.kind == Kind::Copy && before.bytes == ceiling.bytes);
-            line(ceiling, &device.device, driver)
+            line(ceiling, device, driver)
         });
         let lines = lines.collect();
         text += &format!("{}\n", grid(style, header.map(String::from).to_vec(), lines));
@@ -63,7 +63,7 @@ fn fallen(device: &Ceilings) -> String {
     format!("! the clock fell far below {most} MHz ({}): these are no ceilings; measure --again\n\n", low.join(", "))
 }
 
-fn line(ceiling: &Ceiling, device: &str, driver: bool) -> Vec<String> {
+fn line(ceiling: &Ceiling, device: &Ceilings, driver: bool) -> Vec<String> {
     let (scale, unit) = match ceiling.kind {
         Kind::Copy | Kind::Shared | Kind::Read => (1e9, "GB/s"),
         Kind::Latency => (1e-9, "ns"),
@@ -79,9 +79,10 @@ fn line(ceiling: &Ceiling, device: &str, driver: bool) -> Vec<String> {
         Kind::Latency => format!("latency in {}", size(ceiling.bytes.unwrap_or(0))),
         Kind::Arithmetic => format!("multiply-adds, {}", ceiling.element.as_deref().unwrap_or("")),
         Kind::Tensor => format!("best product, {}", ceiling.element.as_deref().unwrap_or("")),
+        Kind::Launch if device.backend == "cuda" => "one launch of many, recorded".into(),
         Kind::Launch => "one launch of many".into(),
     };
-    let sheet = data_sheet(device).and_then(|sheet| match (ceiling.kind, ceiling.element.as_deref()) {
+    let sheet = data_sheet(&device.device).and_then(|sheet| match (ceiling.kind, ceiling.element.as_deref()) {
         // Only a copy that no cache holds is one of memory.
         (Kind::Copy, _) if ceiling.bytes >= Some(4 * sheet.l2_bytes) => Some(sheet.memory_bandwidth),
         (Kind::Arithmetic, Some("f32")) => Some(sheet.f32_flops),

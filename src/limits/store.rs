@@ -7,7 +7,7 @@ use crate::report::file;
 use std::path::{Path, PathBuf};
 
 /// The version of the file; it changes when a field changes its meaning or goes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Document {

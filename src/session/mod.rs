@@ -20,6 +20,7 @@ pub use allocations::{Allocations, Site};
 pub(crate) use operands::Operands;
 pub(crate) use plan::Plan;
 pub use stage::{Inputs, Stage};
+pub(crate) use time::InARow;
 pub use verified::{Prepared, Verdict, Verified};
 
 use crate::backend::{Backend, Device};

@@ -200,7 +200,7 @@ impl<B: Backend> Stage<B> {
     /// Enough buffer sets that together they are twice the cache, so that no run finds its inputs
     /// there; and where memory allows it never one alone, since a kernel may mark its inputs as the
     /// last to leave the cache, and whoever reads them next would profit.
-    pub(super) async fn ring(&self, warm_cache: bool) -> Result<Vec<Arc<Slot<B>>>> {
+    pub(super) async fn ring(&self, warm_cache: bool, warm_sets: u64) -> Result<Vec<Arc<Slot<B>>>> {
         const MOST_SLOTS: u64 = 64;
         const LEAST_SLOTS: u64 = 3;
         /// The part of a device's memory that the least slots may take.
@@ -209,8 +209,9 @@ impl<B: Backend> Stage<B> {
         let set = self.operands.views()?.into_iter().sum::<u64>().max(1);
         let fit = device.memory.map_or(1, |memory| memory / PART / set).max(1);
         let wanted = (2 * device.l2_or_guess()).div_ceil(set).max(LEAST_SLOTS.min(fit)).min(MOST_SLOTS);
+        let warm = (device.l2_or_guess() / 2 / set).clamp(1, warm_sets.max(1));
         let mut ring = Vec::new();
-        for index in 0..if warm_cache { 1 } else { wanted as usize } {
+        for index in 0..if warm_cache { warm } else { wanted } as usize {
             ring.push(self.slot(index).await?);
         }
         Ok(ring)

@@ -20,6 +20,18 @@ const SETTLED: f64 = 0.01;
 /// How many times the warm-up may last while they have not.
 const MOST_WARMUPS: u32 = 5;
 
+/// Several runs of the same for one sample: what a start and the reading of the clock cost is shared out.
+#[derive(Clone, Copy)]
+pub(crate) struct InARow {
+    /// How many.
+    pub runs: usize,
+    /// Whether they are recorded beforehand and started as one thing.
+    pub recorded: bool,
+    /// Buffer sets to run on in turn where the cache is warm, as far as half of it holds them: where memory lies
+    /// is worth a per cent or two.
+    pub warm_sets: u64,
+}
+
 impl<B: Backend> Session<B> {
     /// Times verified rungs against each other: every round runs each once, each time on the next of
     /// its buffers, in an order of its own, so that each follows each other equally often. The last
@@ -28,23 +40,23 @@ impl<B: Backend> Session<B> {
     /// # Errors
     /// [`Error::Unsupported`] where the backend has no clock and in a browser, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
-        self.time_in_a_row(contenders, timing, timing.in_a_row).await
+let in_a_row = InARow { runs: timing.in_a_row, recorded: false, warm_sets: 1 };
+        self.time_in_a_row(contenders, timing, in_a_row).await
     }
 
-    /// The same, where each sample is of `runs` in a row, as the share of one: what a start and the reading
-    /// of the clock cost is shared out.
+    /// The same, where each sample is of several runs in a row, as the share of one.
     pub(crate) async fn time_in_a_row(
         &self,
         contenders: &[&Verified<B>],
         timing: &Timing,
-        runs: usize,
+        in_a_row: InARow,
     ) -> Result<Vec<Samples>> {
         timing.check()?;
         if cfg!(target_arch = "wasm32") {
             return Err(Error::unsupported("timing", "the standard library has no clock in a browser"));
         }
         let prepared: Vec<&Prepared<B>> = contenders.iter().map(|contender| &contender.prepared).collect();
-        let rings = self.rings(&prepared, timing.warm_cache).await?;
+        let rings = self.rings(&prepared, timing.warm_cache, in_a_row.warm_sets).await?;
         let start = Instant::now();
         let (mut turn, mut together, mut settled) = (0, 1, false);
         let mut round_ns = f64::INFINITY;
@@ -53,7 +65,7 @@ impl<B: Backend> Session<B> {
             || start.elapsed() < timing.warmup
             || (!settled && start.elapsed() < timing.warmup * MOST_WARMUPS)
         {
-            let rounds = self.rounds(&prepared, &rings, turn, together, runs).await?;
+            let rounds = self.rounds(&prepared, &rings, turn, together, in_a_row).await?;
             turn += together;
             let before = round_ns;
             round_ns = rounds.iter().rev().take(1).flatten().sum();
@@ -65,8 +77,8 @@ impl<B: Backend> Session<B> {
         let mut done = 0;
         while done < timing.max_rounds {
             let count = together.min(timing.max_rounds - done);
-            for ns in self.rounds(&prepared, &rings, turn, count, runs).await? {
-                all.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns / runs as f64));
+            for ns in self.rounds(&prepared, &rings, turn, count, in_a_row).await? {
+                all.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns / in_a_row.runs as f64));
             }
             turn += count;
             done += count;
@@ -89,7 +101,7 @@ impl<B: Backend> Session<B> {
             }
             results.push(Samples {
                 ns,
-                in_a_row: runs,
+                in_a_row: in_a_row.runs,
                 clock: self.device().clock,
                 cache_policy: stage.cache_policy(ring.len(), timing.warm_cache),
                 telemetry,
@@ -102,19 +114,24 @@ impl<B: Backend> Session<B> {
     /// far from the best before it is verified and measured, and no figure to show.
     pub(crate) async fn look(&self, contenders: &[&Prepared<B>], warm_cache: bool) -> Result<Vec<f64>> {
         const ROUNDS: usize = 4;
-        let rings = self.rings(contenders, warm_cache).await?;
+        let rings = self.rings(contenders, warm_cache, 1).await?;
         // Behind those in which some buffers are met for the first time.
         let first = rings.iter().map(Vec::len).max().unwrap_or(0).div_ceil(contenders.len().max(1));
-        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS, 1).await?;
+        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS, InARow { runs: 1, recorded: false, warm_sets: 1 }).await?;
         let least = |index: usize| rounds.iter().skip(first).map(|round| round[index]).fold(f64::INFINITY, f64::min);
         Ok((0..contenders.len()).map(least).collect())
     }
 
-    async fn rings(&self, contenders: &[&Prepared<B>], warm_cache: bool) -> Result<Vec<Vec<Arc<Slot<B>>>>> {
+    async fn rings(
+        &self,
+        contenders: &[&Prepared<B>],
+        warm_cache: bool,
+        warm_sets: u64,
+    ) -> Result<Vec<Vec<Arc<Slot<B>>>>> {
         let mut rings = Vec::new();
         for contender in contenders {
             self.same_device(&contender.stage.backend)?;
-            rings.push(contender.stage.ring(warm_cache).await?);
+            rings.push(contender.stage.ring(warm_cache, warm_sets).await?);
         }
         Ok(rings)
     }
@@ -127,7 +144,7 @@ impl<B: Backend> Session<B> {
         rings: &[Vec<Arc<Slot<B>>>],
         first: usize,
         count: usize,
-        runs: usize,
+        InARow { runs, recorded, .. }: InARow,
     ) -> Result<Vec<Vec<f64>>> {
         let orders: Vec<_> = (first..first + count).map(|turn| order::of_round(contenders.len(), turn)).collect();
         let mut works = Vec::new();
@@ -143,7 +160,10 @@ impl<B: Backend> Session<B> {
             }
         }
         let slices: Vec<&[Launch<'_, B>]> = works.iter().map(Vec::as_slice).collect();
-        let ns = self.backend.time(&slices).await?;
+        let ns = match recorded {
+            true => self.backend.time_recorded(&slices).await?,
+            false => self.backend.time(&slices).await?,
+        };
         let rounds = orders.iter().zip(ns.chunks(contenders.len().max(1)));
         Ok(rounds.map(|(order, ns)| by_contender(order, ns)).collect())
     }

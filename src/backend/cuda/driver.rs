@@ -105,6 +105,13 @@ driver_table! {
         );
         mem_alloc_async: "cuMemAllocAsync"(*mut sys::CUdeviceptr, usize, sys::CUstream);
         mem_free_async: "cuMemFreeAsync"(sys::CUdeviceptr, sys::CUstream);
+        stream_begin_capture: "cuStreamBeginCapture_v2"(sys::CUstream, c_uint);
+        stream_end_capture: "cuStreamEndCapture"(sys::CUstream, *mut sys::CUgraph);
+        graph_instantiate: "cuGraphInstantiateWithFlags"(*mut sys::CUgraphExec, sys::CUgraph, u64);
+        graph_upload: "cuGraphUpload"(sys::CUgraphExec, sys::CUstream);
+        graph_launch: "cuGraphLaunch"(sys::CUgraphExec, sys::CUstream);
+        graph_destroy: "cuGraphDestroy"(sys::CUgraph);
+        graph_exec_destroy: "cuGraphExecDestroy"(sys::CUgraphExec);
         func_get_param_info: "cuFuncGetParamInfo"(sys::CUfunction, usize, *mut usize, *mut usize);
     }
 }

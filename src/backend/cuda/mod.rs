@@ -18,6 +18,7 @@ mod context;
 pub mod cubin;
 mod devices;
 mod driver;
+mod graph;
 mod kernel;
 mod launch;
 mod library;
@@ -162,7 +163,11 @@ impl Backend for Cuda {
     }
 
     async fn time(&self, works: &[&[Launch<'_, Self>]]) -> Result<Vec<f64>> {
-        timing::time(&self.context, works)
+        timing::time(&self.context, works, false)
+    }
+
+    async fn time_recorded(&self, works: &[&[Launch<'_, Self>]]) -> Result<Vec<f64>> {
+        timing::time(&self.context, works, true)
     }
 
     fn inspect(&self, kernel: &CudaKernel) -> Result<KernelInfo> {

@@ -8,6 +8,7 @@
 use super::Cuda;
 use super::context::{Context, Event};
 use super::driver::SUCCESS;
+use super::graph::Recorded;
 use super::launch;
 use crate::backend::Launch;
 use crate::error::Result;
@@ -107,11 +108,39 @@ impl HeadStart {
     }
 }
 
-/// The nanoseconds of each work.
-pub(super) fn time(context: &Arc<Context>, works: &[&[Launch<'_, Cuda>]]) -> Result<Vec<f64>> {
+/// A work, ready to be queued.
+enum Work<'a> {
+    Launches(&'a [Launch<'a, Cuda>]),
+    Recorded(Recorded),
+}
+
+impl Work<'_> {
+    fn queue(&self, context: &Arc<Context>) -> Result<()> {
+        match self {
+            Work::Launches(launches) => launch::queue(context, launches),
+            Work::Recorded(recorded) => recorded.start(),
+        }
+    }
+
+    /// The calls of the driver that queueing it takes, roughly.
+    fn calls(&self) -> u64 {
+        match self {
+            Work::Launches(launches) => launch::calls(launches),
+            Work::Recorded(_) => 1,
+        }
+    }
+}
+
+/// The nanoseconds of each work, which is `recorded` beforehand where that is asked for and can be done.
+pub(super) fn time(context: &Arc<Context>, works: &[&[Launch<'_, Cuda>]], recorded: bool) -> Result<Vec<f64>> {
     let entered = context.enter_to_work()?;
+    let ready = works.iter().map(|&launches| {
+        let graph = if recorded { Recorded::of(context, launches)? } else { None };
+        Ok(graph.map_or(Work::Launches(launches), Work::Recorded))
+    });
+    let works = ready.collect::<Result<Vec<_>>>()?;
     let mut events = Vec::with_capacity(works.len());
-    let queued = queue_between_events(context, works, &mut events);
+    let queued = queue_between_events(context, &works, &mut events);
     drop(entered);
     let waited = context.synchronize();
     let times = queued.and(waited).and_then(|()| read(context, &events));
@@ -120,18 +149,14 @@ pub(super) fn time(context: &Arc<Context>, works: &[&[Launch<'_, Cuda>]]) -> Res
 }
 
 /// Queues every work between two events, in groups with a head start each.
-fn queue_between_events(
-    context: &Arc<Context>,
-    works: &[&[Launch<'_, Cuda>]],
-    events: &mut Vec<[Event; 2]>,
-) -> Result<()> {
+fn queue_between_events(context: &Arc<Context>, works: &[Work<'_>], events: &mut Vec<[Event; 2]>) -> Result<()> {
     let head_start = context.head_start.get_or_init(|| HeadStart::load(context)).as_ref();
     let mut rest = works;
     while !rest.is_empty() {
         let mut calls = 0;
         let in_group = rest.iter().take_while(|work| {
             let first = calls == 0;
-            calls += launch::calls(work) + 2;
+            calls += work.calls() + 2;
             first || calls <= CALLS_PER_HEAD_START
         });
         let (group, others) = rest.split_at(in_group.count());
@@ -148,7 +173,7 @@ fn queue_between_events(
         let begin = Instant::now();
         for (work, [before, after]) in group.iter().zip(&events[first_event..]) {
             record(context, *before)?;
-            launch::queue(context, work)?;
+            work.queue(context)?;
             record(context, *after)?;
         }
         // Only the first group meets an empty queue; behind it, a full one may have held the host up.
