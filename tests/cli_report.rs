@@ -171,7 +171,7 @@ fn a_document_that_is_none_of_ours_is_refused() {
             assert!(err.contains(name) && err.contains(expected) && err.len() < 700, "{err}");
         }
     };
-    wrong("op.json", "op", "transpos".into(), "row 1: unknown op 'transpos'; did you mean 'transpose'");
+    wrong("op.json", "op", "transpos".into(), "row 1: unknown op 'transpos', did you mean 'transpose'?");
     wrong("time.json", "median_ms", (-1.5).into(), "row 1: median_ms is -1.5; there is none below 0");
     wrong("rung.json", "rung", Value::Null, "row 1: rung is not a text");
     wrong("dims.json", "cols", "many".into(), "row 1: cols is not a whole number");

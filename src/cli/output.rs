@@ -128,8 +128,6 @@ fn ceilings(rows: &[Row]) -> Vec<Ceilings> {
 
 /// What the simulator counts of every rung among the rows, at a size that takes a moment.
 fn counts(rows: &[Row], own: &[Rung]) -> Counts {
-    /// Columns and rows of the problem that is simulated.
-    const SIDE: u64 = 128;
     let mut counts = Counts::default();
     for op in op::OPS {
         let of_op: Vec<&Row> = rows.iter().filter(|row| row.op == op.name()).collect();
@@ -140,7 +138,7 @@ fn counts(rows: &[Row], own: &[Rung]) -> Counts {
         };
         let all = op.ladder().iter().chain(own.iter().filter(|rung| !op.ladder().contains(rung)));
         let rungs: Vec<Rung> = all.filter(|rung| of_op.iter().any(|row| row.rung == rung.id())).cloned().collect();
-        counts.extend(count_all(*op, &rungs, &small(*op, &problem, SIDE), &machine));
+        counts.extend(count_all(*op, &rungs, &small(*op, &problem, super::selectors::simulated_size(*op)), &machine));
     }
     counts
 }

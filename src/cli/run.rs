@@ -2,7 +2,7 @@
 
 use super::kernel::KernelArguments;
 use super::output::{OutputArguments, bad};
-use super::selectors::{DeviceArguments, ProblemArguments, problem_of_size};
+use super::selectors::{DeviceArguments, ProblemArguments, light_size, problem_of_size, simulated_size};
 use super::terminal::{Watched, complain};
 use clap::Args;
 use gpu_ladder::backend::Select;
@@ -189,15 +189,11 @@ fn climb(arguments: &RunArguments) -> Result<Climb> {
     let op = op::find(op_name)?;
     let mut climb = Climb::new(op, problem_of_size(op, 1));
     const DEFAULT_SIZE: u64 = 1024;
-    /// Counters tell the same of a small problem, in a moment.
-    const SIMULATED: u64 = 128;
     /// A processor that imitates a GPU does so many operations a rung in a moment.
-    const IMITATED_FLOPS: f64 = 1e8;
+    const IMITATED: f64 = 1e8;
     climb.problems = arguments.problem.problems(op, DEFAULT_SIZE)?;
-    climb.simulated = arguments.problem.problems(op, SIMULATED)?;
-    let mut halves = std::iter::successors(Some(DEFAULT_SIZE), |size| Some(size / 2).filter(|half| *half >= SIMULATED));
-    let light = |size: &u64| op.work(&problem_of_size(op, *size)).flops < IMITATED_FLOPS;
-    climb.imitated = arguments.problem.problems(op, halves.find(light).unwrap_or(SIMULATED))?;
+    climb.imitated = arguments.problem.problems(op, light_size(op, DEFAULT_SIZE, IMITATED))?;
+    climb.simulated = arguments.problem.problems(op, simulated_size(op))?;
     if let Some(path) = &arguments.input {
         let (problem, operands) = given(op, path, arguments.seed)?;
         (climb.problems, climb.simulated, climb.imitated) = (vec![problem], Vec::new(), Vec::new());

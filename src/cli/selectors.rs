@@ -198,6 +198,19 @@ pub fn problem_of_size(op: &dyn Op, size: u64) -> Problem {
     Problem::new(first_element(op), op.of_size(size))
 }
 
+/// A size, halved until an op of it takes at most so many operations.
+pub fn light_size(op: &dyn Op, size: u64, operations: f64) -> u64 {
+    const LEAST: u64 = 16;
+    let mut halves = std::iter::successors(Some(size), |size| Some(size / 2));
+    let light = |size: &u64| *size <= LEAST || op.work(&problem_of_size(op, *size)).flops <= operations;
+    halves.find(light).unwrap_or(LEAST)
+}
+
+/// A size that the simulator counts in a moment; the counters of a larger one tell the same.
+pub fn simulated_size(op: &dyn Op) -> u64 {
+    light_size(op, 128, 5e6)
+}
+
 /// The element type that an op is best known for.
 fn first_element(op: &dyn Op) -> Element {
     op.elements().first().copied().unwrap_or(Element::F32)
