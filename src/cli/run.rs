@@ -171,7 +171,8 @@ fn smaller(climb: &Climb, ascent: &Ascent) {
         .map(|row| {
             let usual: Vec<String> = climb.problems[0].dims.iter().map(u64::to_string).collect();
             format!(
-                "{} takes {} here, not the {} of a GPU; --size asks for another",
+                "{} ({}) takes {} here, not the {} of a GPU; --size asks for another",
+                row.backend,
                 row.device,
                 row.shape(),
                 usual.join("x")

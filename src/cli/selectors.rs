@@ -345,6 +345,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_computes_much_is_small_on_a_processor() {
+        let [product, copy, chains] =
+            ["matmul", "copy", "multiply_add"].map(|name| gpu_ladder::op::find(name).unwrap());
+        assert_eq!([product, copy].map(|op| light_size(op, 1024, 1e8)), [256, 1024]);
+        assert_eq!([product, copy, chains].map(simulated_size), [128, 128, 32]);
+    }
+
+    #[test]
     fn ranges_and_lists() {
         assert_eq!(numbers("--size", "1024..16384*2").unwrap(), [1024, 2048, 4096, 8192, 16384]);
         assert_eq!(numbers("--size", "1..4+1,9").unwrap(), [1, 2, 3, 4, 9]);
