@@ -225,7 +225,10 @@ impl Bench<'_> {
         let many = ((LEAST_SAMPLE_NS / least).ceil() as usize).clamp(1, MOST_IN_A_ROW).next_power_of_two();
         let runs = if short { many } else { 1 };
         let warm_sets = if op.name() == Copy.name() { COPIED_SETS } else { 1 };
-        let samples = self.session.time_in_a_row(&contenders, &self.timing(), InARow { runs, warm_sets }).await?;
+        let samples = self
+            .session
+            .time_in_a_row(&contenders, &self.timing(), InARow { runs, recorded: short, warm_sets })
+            .await?;
         Ok(samples.into_iter().zip(&proofs).map(|(samples, proof)| Best { rung: proof.label(), samples }).collect())
     }
 

@@ -32,6 +32,10 @@ pub(crate) struct InARow {
     pub warm_sets: u64,
 }
 
+impl InARow {
+    const ONE: Self = InARow { runs: 1, recorded: false, warm_sets: 1 };
+}
+
 impl<B: Backend> Session<B> {
     /// Times verified rungs against each other: every round runs each once, each time on the next of
     /// its buffers, in an order of its own, so that each follows each other equally often. The last
@@ -40,7 +44,7 @@ impl<B: Backend> Session<B> {
     /// # Errors
     /// [`Error::Unsupported`] where the backend has no clock and in a browser, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
-let in_a_row = InARow { runs: timing.in_a_row, recorded: false, warm_sets: 1 };
+        let in_a_row = InARow { runs: timing.in_a_row, ..InARow::ONE };
         self.time_in_a_row(contenders, timing, in_a_row).await
     }
 
@@ -117,7 +121,7 @@ let in_a_row = InARow { runs: timing.in_a_row, recorded: false, warm_sets: 1 };
         let rings = self.rings(contenders, warm_cache, 1).await?;
         // Behind those in which some buffers are met for the first time.
         let first = rings.iter().map(Vec::len).max().unwrap_or(0).div_ceil(contenders.len().max(1));
-        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS, InARow { runs: 1, recorded: false, warm_sets: 1 }).await?;
+        let rounds = self.rounds(contenders, &rings, 0, first + ROUNDS, InARow::ONE).await?;
         let least = |index: usize| rounds.iter().skip(first).map(|round| round[index]).fold(f64::INFINITY, f64::min);
         Ok((0..contenders.len()).map(least).collect())
     }
