@@ -42,6 +42,8 @@ const MOST_CLOSE: usize = 6;
 /// A rung that was never within so much of the fastest is left out after [`TRIAL`] shapes that it took.
 const HOPELESS: f64 = 2.0;
 const TRIAL: usize = 24;
+/// Problems that a survey measures once before it begins.
+const WARM_UP: usize = 4;
 /// Runs of a first look; the fastest counts.
 const LOOKS: usize = 4;
 
@@ -98,6 +100,10 @@ fn run() -> Result<()> {
     let mut field = Field { gpu: &gpu, op, bytes: Vec::new(), nearest: HashMap::new() };
     if survey {
         println!("shape,times");
+        // The clocks rise during the first ones.
+        for problem in problems.iter().take(WARM_UP) {
+            let _ = pollster::block_on(field.survey(problem));
+        }
         for problem in problems.iter().take_while(|_| start.elapsed() < Duration::from_secs(seconds)) {
             match pollster::block_on(field.survey(problem)) {
                 Ok(times) => println!("{},{}", text(problem), field.list(&times)),
@@ -359,12 +365,21 @@ impl Field<'_> {
                 let (first, many) = (turn, runs.min(sets as usize));
                 turn = (turn + many) % sets as usize;
                 let mut calls = Vec::new();
+                let mut failed = false;
                 for (set, output) in outputs.iter_mut().enumerate() {
                     if (set + sets as usize - first) % (sets as usize) < many {
                         let views =
                             inputs[set].iter().zip(&shapes).map(|(m, s)| view(m, s)).collect::<Result<Vec<_>>>()?;
-                        calls.push(gpu.op_call_async(op, problem, &views, output, Some(rung)).await?);
+                        match gpu.op_call_async(op, problem, &views, output, Some(rung)).await {
+                            Ok(call) => calls.push(call),
+                            Err(_) => failed = true,
+                        }
                     }
+                }
+                if failed {
+                    // A workspace that is too large: not a rung for this problem.
+                    times[index].1 = vec![f64::INFINITY];
+                    continue;
                 }
                 if round == 0 {
                     calls[0].run()?;
@@ -381,7 +396,7 @@ impl Field<'_> {
             }
         }
         let mut medians: Vec<(String, f64)> = Vec::new();
-        for (rung, mut ns) in times.into_iter().filter(|(_, ns)| !ns.is_empty()) {
+        for (rung, mut ns) in times.into_iter().filter(|(_, ns)| ns.first().is_some_and(|ns| ns.is_finite())) {
             ns.sort_by(f64::total_cmp);
             medians.push((rung.id(), ns[ns.len() / 2]));
         }

@@ -4,6 +4,7 @@ mod costs_cuda;
 mod costs_wgsl;
 mod error_bound;
 mod estimate;
+mod estimate_wgsl;
 mod ladder_cooperative;
 mod ladder_f32;
 mod ladder_split;

@@ -1,7 +1,7 @@
 //! What the time of an f32 product is estimated from. The weights are in [`costs_cuda`](super::costs_cuda) and
 //! [`costs_wgsl`](super::costs_wgsl).
 
-use super::Matmul;
+use super::{Matmul, estimate_wgsl};
 use crate::element::Element;
 use crate::op::Op;
 use crate::op::estimate::{Terms, fill, one_if};
@@ -10,7 +10,7 @@ use crate::rung::{Grid, Language, Rung};
 
 /// Rungs that cover C with tiles: what their loops take of k at a time, and the blocks on a
 /// multiprocessor at a time.
-const CUDA_TILED: [(&str, u64, u64); 9] = [
+const TILED: [(&str, u64, u64); 9] = [
     ("coalesced", 1, 8),
     ("tiled@16", 16, 8),
     ("tiled_1d", 8, 3),
@@ -21,23 +21,6 @@ const CUDA_TILED: [(&str, u64, u64); 9] = [
     ("split_workspace@4", 16, 2),
     ("split_workspace@16", 16, 2),
 ];
-
-/// The same of the WGSL kernels.
-const WGSL_TILED: [(&str, u64, u64); 9] = [
-    ("coalesced", 1, 8),
-    ("tiled@16", 16, 8),
-    ("tiled@32", 32, 2),
-    ("tiled_1d", 8, 4),
-    ("conflict_free", 16, 2),
-    ("raster", 16, 1),
-    ("compact", 16, 2),
-    ("split_workspace@4", 16, 2),
-    ("split_workspace@16", 16, 2),
-];
-
-/// Tiles for each multiprocessor beyond which dividing k does not pay in WGSL: 4096 x 4096 x 4096 takes 3.05 ms
-/// by `compact` and 3.50 by `split_workspace@16`, more than the surveys saw.
-const MOST_DIVIDED: f64 = 3.0;
 
 const TILED_TERMS: [&str; 15] = [
     "launch",
@@ -81,15 +64,25 @@ const STREAMED_TERMS: [&str; 8] = [
 const OUTER_TERMS: [&str; 5] = ["launch", "inputs", "C", "first megabyte of C", "millions of multiply-adds"];
 
 /// What the terms are made of.
-struct Facts {
-    m: u64,
-    n: u64,
-    k: u64,
-    batch: f64,
+pub(super) struct Facts {
+    pub m: u64,
+    pub n: u64,
+    pub k: u64,
+    pub batch: f64,
     /// Megabytes of A and B, and of C.
-    inputs: f64,
-    output: f64,
-    multiprocessors: f64,
+    pub inputs: f64,
+    pub output: f64,
+    pub multiprocessors: f64,
+}
+
+/// How a rung covers C.
+pub(super) struct Tiles {
+    pub rows: u64,
+    pub cols: u64,
+    /// Blocks that share a tile's k.
+    pub parts: u64,
+    /// All tiles.
+    pub count: f64,
 }
 
 /// The terms of a rung; `None` where it has none for this problem.
@@ -110,14 +103,12 @@ pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multipro
         batch,
     };
     let id = rung.id();
-    let tiled = match language {
-        Language::Cuda => CUDA_TILED,
-        Language::Wgsl => WGSL_TILED,
-    };
     let grid = || Some(rung.tuned(language, problem.element.size()).passes.first()?.grid);
-    if let Some(&(_, step, resident)) = tiled.iter().find(|(word, ..)| *word == id) {
-        let grid = grid()?;
-        return facts.tiled(&id, language, grid, problem, step, resident);
+    if language == Language::Wgsl {
+        return estimate_wgsl::terms(&facts, rung, grid, problem);
+    }
+    if let Some(&(_, step, resident)) = TILED.iter().find(|(word, ..)| *word == id) {
+        return facts.tiled(&id, grid()?, problem, step, resident);
     }
     match rung.name.as_ref() {
         "gemv" => facts.streamed(grid()?, problem),
@@ -126,37 +117,32 @@ pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multipro
     }
 }
 
-fn is(problem: &Problem, question: &str) -> bool {
+pub(super) fn is(problem: &Problem, question: &str) -> bool {
     Matmul.switch(problem, question) == 1
 }
 
 impl Facts {
-    fn tiled(
-        &self,
-        rung: &str,
-        language: Language,
-        grid: Grid,
-        problem: &Problem,
-        step: u64,
-        resident: u64,
-    ) -> Option<Terms> {
-        let &Facts { m, n, k, batch, inputs, output, multiprocessors } = self;
+    /// The tiles of a grid; `None` where it has none.
+    pub(super) fn tiles(&self, grid: Grid) -> Option<Tiles> {
         let ([rows, cols], parts) = match grid {
             Grid::Tiles { x, y } | Grid::TilesLinear { x, y } | Grid::Persistent { x, y, .. } => ([y, x], 1),
             Grid::TilesLinearParts { x, y, parts } => ([y, x], parts.into()),
             _ => return None,
         };
         let [rows, cols] = [rows, cols].map(u64::from);
+        let count = self.m.div_ceil(rows) as f64 * self.n.div_ceil(cols) as f64 * self.batch;
+        Some(Tiles { rows, cols, parts, count })
+    }
+
+    fn tiled(&self, rung: &str, grid: Grid, problem: &Problem, step: u64, resident: u64) -> Option<Terms> {
+        let &Facts { m, n, k, inputs, output, multiprocessors, .. } = self;
+        let Tiles { rows, cols, parts, count } = self.tiles(grid)?;
         let by_words = !is(problem, "TMA_ACROSS");
         if by_words && rung == "tma_specialised" {
             return None; // Bulk copies do not pay where they can fetch nothing.
         }
         let [a_transposed, b_transposed] = [0, 1].map(|index| problem.layout(index).transposed);
-        let tiles = m.div_ceil(rows) as f64 * n.div_ceil(cols) as f64 * batch;
-        if parts > 1 && language == Language::Wgsl && tiles > MOST_DIVIDED * multiprocessors {
-            return None;
-        }
-        let share = tiles * parts as f64 / multiprocessors;
+        let share = count * parts as f64 / multiprocessors;
         let (blocks, turns) = (share.ceil(), (share / resident as f64).ceil());
         let steps = (k.div_ceil(parts).div_ceil(step) * step) as f64 / 1000.0;
         let (fill_m, fill_n) = (fill(m, rows), fill(n, cols));
@@ -189,27 +175,15 @@ impl Facts {
         let &Facts { m, n, k, batch, inputs, multiprocessors, .. } = self;
         let (thin, thick) = (m.min(n), m.max(n));
         let along_k = is(problem, "THICK_K");
-        let answer = |name: &str| Matmul.switch(problem, if name == "FEW_ROWS" { "THICK_B" } else { name });
-        // The grid of the first case that this problem is.
-        let Grid::BySwitch(cases) = grid else { return None };
-        let (_, case) = cases.iter().find(|(when, _)| when.iter().all(|(name, value)| answer(name) == *value))?;
-        let (per_block, parts) = match *case {
-            Grid::LongSide { per_block, parts } => (per_block.into(), parts.into()),
-            Grid::Tiles { x, y } => (u64::from(x.max(y)), 1),
-            _ => return None,
-        };
+        let Grid::LongSide { per_block, parts } = case_of(grid, problem)? else { return None };
+        let (per_block, parts) = (u64::from(per_block), u64::from(parts));
         if parts > 1 && thin == 1 && along_k {
             return None; // Whole lines were faster for every vector along k that was measured.
         }
         let share = thick.div_ceil(per_block) as f64 * parts as f64 * batch / multiprocessors;
         let part = if parts > 1 { k.div_ceil(parts).next_multiple_of(CHUNK).min(k) } else { k };
         let depth = part as f64 / 1000.0;
-        let compiled_for = match thin {
-            0 | 1 => 1.0,
-            2..=4 => 4.0,
-            _ => 16.0,
-        };
-        let lines = (compiled_for - 1.0) / 15.0;
+        let lines = lines(thin);
         Some(Terms::new(
             if along_k { "streams along k" } else { "streams across k" },
             &STREAMED_TERMS,
@@ -226,11 +200,29 @@ impl Facts {
         ))
     }
 
-    fn outer(&self) -> Terms {
+    pub(super) fn outer(&self) -> Terms {
         let &Facts { m, n, k, batch, inputs, output, .. } = self;
         let millions = m as f64 * n as f64 * k as f64 * batch * 1e-6;
         Terms::new("outer", &OUTER_TERMS, [1.0, inputs, output, output.min(1.0), millions])
     }
+}
+
+/// The grid of the first case that a problem is.
+pub(super) fn case_of(grid: Grid, problem: &Problem) -> Option<Grid> {
+    let Grid::BySwitch(cases) = grid else { return None };
+    let answer = |name: &str| Matmul.switch(problem, if name == "FEW_ROWS" { "THICK_B" } else { name });
+    let fits = |when: &[(&str, u32)]| when.iter().all(|(name, value)| answer(name) == *value);
+    cases.iter().find(|(when, _)| fits(when)).map(|(_, case)| *case)
+}
+
+/// The lines that a kernel for few of them is compiled for: 0 for one, 1 for sixteen.
+pub(super) fn lines(thin: u64) -> f64 {
+    let compiled_for = match thin {
+        0 | 1 => 1.0,
+        2..=4 => 4.0,
+        _ => 16.0,
+    };
+    (compiled_for - 1.0) / 15.0
 }
 
 #[cfg(test)]

@@ -43,8 +43,27 @@ const TILED_TERMS: [&str; 12] = [
     "output rows off words",
 ];
 
+/// Of the WGSL kernels, which pack bytes and halves into words, each width in its own way.
+const WGSL_TILED_TERMS: [&str; 11] = [
+    "launch",
+    // The part of the device that has a tile.
+    "used",
+    // How much of a tile lies in the matrix.
+    "fill of rows",
+    "fill of columns",
+    "millions of elements",
+    // Megabytes read and written.
+    "first megabyte",
+    "megabytes beyond the cache",
+    "megabytes of few rows",
+    "thousands of columns",
+    "elements, output rows off words",
+    "batched",
+];
+
 const SKINNY_TERMS: [&str; 4] = ["launch", "megabytes", "blocks", "short side"];
 const SMALL_TERMS: [&str; 3] = ["launch", "megabytes", "kilobytes of a matrix"];
+const WGSL_SMALL_TERMS: [&str; 4] = ["launch", "megabytes", "kilobytes of a matrix", "kilobytes in parts of words"];
 
 /// Bytes of a sector, the least that memory moves, and of a line of the cache.
 const SECTOR: u64 = 32;
@@ -52,8 +71,8 @@ const LINE: u64 = 128;
 /// The widest access, in bytes.
 const CHUNK: u64 = 16;
 const WORD: u64 = 4;
-/// The most megabytes of what was measured; beyond them other rungs are faster.
-const MEASURED: f64 = 150.0;
+/// The most megabytes of what was measured, in CUDA and WGSL; beyond them other rungs are faster.
+const MEASURED: [f64; 2] = [150.0, 300.0];
 
 /// The terms of a rung; `None` where it has none for this problem, for other widths than 1 to 8 bytes,
 /// and for matrices larger than those measured.
@@ -62,18 +81,18 @@ pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multipro
     let (input, output) = sides(problem);
     let elements = input.rows as f64 * input.cols as f64 * input.batch as f64;
     let megabytes = 2e-6 * elements * width as f64;
-    if width > 8 || megabytes > MEASURED {
+    let wgsl = language == Language::Wgsl;
+    if width > 8 || megabytes > MEASURED[usize::from(wgsl)] {
         return None;
     }
+    let multiprocessors = multiprocessors as f64;
     match rung.name.as_ref() {
-        "skinny" if rung.variant.is_empty() => Some(skinny(&input, width, megabytes, multiprocessors as f64)),
-        "batched_small" => {
-            let matrix = input.rows as f64 * input.cols as f64 * width as f64 / 1e3;
-            Some(Terms::new("small", &SMALL_TERMS, [1.0, megabytes, matrix]))
-        }
+        "skinny" if rung.variant.is_empty() => Some(skinny(&input, width, megabytes, multiprocessors)),
+        "batched_small" => Some(small(&input, width, megabytes, wgsl)),
         _ if TILED.contains(&&*rung.id()) => {
             let tile = tile(rung, language, width)?;
-            Some(tiled(&[input, output], tile, width, megabytes, multiprocessors as f64))
+            let tiled = if wgsl { wgsl_tiled } else { tiled };
+            Some(tiled(&[input, output], tile, width, megabytes, multiprocessors))
         }
         _ => None,
     }
@@ -132,6 +151,58 @@ fn tiled(
     )
 }
 
+fn wgsl_tiled(
+    [input, output]: &[Shape; 2],
+    [rows, cols]: [u64; 2],
+    width: u64,
+    megabytes: f64,
+    multiprocessors: f64,
+) -> Terms {
+    /// Megabytes that stay in the cache until the next kernel.
+    const KEPT: f64 = 30.0;
+    /// Input rows that make short output rows.
+    const FEW_ROWS: u64 = 1024;
+    let batch = input.batch as f64;
+    let elements = megabytes / (2.0 * width as f64);
+    let share = (input.rows.div_ceil(rows) * input.cols.div_ceil(cols)) as f64 * batch / multiprocessors;
+    let family = match (width, alignment(output, width, CHUNK) == CHUNK) {
+        (1, true) => "bytes, aligned",
+        (1, false) => "bytes, ragged",
+        (2, true) => "halves, aligned",
+        (2, false) => "halves, ragged",
+        (WORD, true) => "words, aligned",
+        (WORD, false) => "words, ragged",
+        (_, true) => "8 bytes, aligned",
+        (_, false) => "8 bytes, ragged",
+    };
+    Terms::new(
+        family,
+        &WGSL_TILED_TERMS,
+        [
+            1.0,
+            share.min(1.0),
+            fill(input.rows, rows),
+            fill(input.cols, cols),
+            elements,
+            megabytes.min(1.0),
+            (megabytes - KEPT).max(0.0),
+            megabytes * one_if(input.rows < FEW_ROWS),
+            input.cols as f64 * batch / 1000.0,
+            elements * one_if(alignment(output, width, WORD) < WORD),
+            one_if(input.batch > 1),
+        ],
+    )
+}
+
+fn small(input: &Shape, width: u64, megabytes: f64, wgsl: bool) -> Terms {
+    let kilobytes = input.rows as f64 * input.cols as f64 * width as f64 / 1000.0;
+    if wgsl {
+        let in_parts = kilobytes * one_if(width < WORD);
+        return Terms::new("small", &WGSL_SMALL_TERMS, [1.0, megabytes, kilobytes, in_parts]);
+    }
+    Terms::new("small", &SMALL_TERMS, [1.0, megabytes, kilobytes])
+}
+
 fn skinny(input: &Shape, width: u64, megabytes: f64, multiprocessors: f64) -> Terms {
     /// Bytes of the long side's records that a block has.
     const BLOCK: f64 = 2048.0;
@@ -151,7 +222,8 @@ mod tests {
     #[test]
     fn every_rung_with_terms_has_as_many_weights() {
         for element in [Element::U8, Element::F16, Element::F32, Element::F64] {
-            let problems = [Problem::new(element, [64, 64]), Problem::new(element, [3, 10_000])];
+            let of = |dims: [u64; 2]| Problem::new(element, dims);
+            let problems = [of([64, 64]), of([3, 10_000]), of([61, 61])];
             check(&Transpose, Language::Cuda, costs_cuda::COSTS, &problems);
             check(&Transpose, Language::Wgsl, costs_wgsl::COSTS, &problems);
         }
