@@ -159,3 +159,33 @@ pub fn call() -> Result<bool> {
     let Some((name, arguments)) = matches.subcommand() else { return Ok(true) };
     VERBS.iter().find(|verb| verb.name == name).map_or(Ok(true), |verb| (verb.call)(arguments))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the help and the guides tell people to type.
+    #[test]
+    fn every_command_that_is_shown_parses() {
+        let pages = [
+            include_str!("../../README.md"),
+            include_str!("../../README.zh-CN.md"),
+            include_str!("../../docs/for-learners.md"),
+            include_str!("../../docs/for-performance-engineers.md"),
+            include_str!("../../docs/for-shader-authors.md"),
+            include_str!("../../docs/for-rust-developers.md"),
+            include_str!("../../docs/simulator.md"),
+        ];
+        let lines = pages.iter().flat_map(|page| page.lines()).filter_map(|line| line.strip_prefix("gpu-ladder "));
+        let shown = lines.map(|line| line.split_once(" #").map_or(line, |(command, _)| command));
+        let examples = VERBS.iter().flat_map(|verb| verb.examples.iter().copied());
+        let mut count = 0;
+        for line in shown.filter(|line| !line.contains('…') && !line.starts_with('=')).chain(examples) {
+            let before_redirection = line.split_whitespace().take_while(|word| *word != ">");
+            let words = std::iter::once("gpu-ladder").chain(before_redirection);
+            command().try_get_matches_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+            count += 1;
+        }
+        assert!(count > 50, "{count} commands");
+    }
+}
