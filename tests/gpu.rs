@@ -4,9 +4,11 @@ mod required;
 
 use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
-use gpu_ladder::op::{Gather, HierarchyConstant, Matmul, Op, Scatter, Transpose};
+use gpu_ladder::op::{Gather, HierarchyConstant, Matmul, Op, Place, Scatter, Shape, Transpose, Work};
+use gpu_ladder::rung::Rung;
+use gpu_ladder::verify::Expected;
 use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Every backend that opens here; where one is required (`GPU_LADDER_REQUIRE`), it must. The tests
 /// share them, so that each kernel is compiled once.
@@ -394,7 +396,13 @@ fn another_op_and_a_named_rung() -> Result<()> {
 /// A kernel would follow them out of its buffers.
 #[test]
 fn indices_that_nobody_has_checked_are_refused() -> Result<()> {
-    let gpu = Gpu::open_on("sim")?;
+    for gpu in gpus() {
+        refused_on(gpu)?;
+    }
+    Ok(())
+}
+
+fn refused_on(gpu: &Gpu) -> Result<()> {
     let line = gpu.upload(&[[7u32; 64]])?;
     let mut output = gpu.zeros(Element::U32, 1, 64)?;
     let ops: [(&'static dyn Op, u64, usize); 3] =
@@ -422,4 +430,60 @@ fn a_buffer_as_large_as_the_address_space_is_refused() {
             assert!(matches!(made, Err(Error::Limit { .. } | Error::OutOfMemory { .. })), "{gpu:?}");
         }
     }
+}
+
+/// A transpose of the program's own that adds one to the bits of each element.
+struct PlusOne;
+
+impl Op for PlusOne {
+    fn name(&self) -> &'static str {
+        Transpose.name()
+    }
+    fn about(&self) -> &'static str {
+        "output[c][r] = input[r][c] + 1"
+    }
+    fn dims(&self) -> &'static [&'static str] {
+        Transpose.dims()
+    }
+    fn ladder(&self) -> &'static [Rung] {
+        static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
+            let naive = &Transpose.ladder()[0];
+            let gpu_ladder::rung::Source::Text(text) = naive.wgsl() else { panic!("naive is text") };
+            vec![naive.clone().with_wgsl(text.replace("= input[", "= 1u + input["))]
+        });
+        &LADDER
+    }
+    fn elements(&self) -> &'static [Element] {
+        &[Element::U32]
+    }
+    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
+        Transpose.shapes(problem)
+    }
+    fn extent(&self, problem: &Problem) -> [u64; 3] {
+        Transpose.extent(problem)
+    }
+    fn work(&self, problem: &Problem) -> Work {
+        Transpose.work(problem)
+    }
+    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
+        Transpose.params(problem, place)
+    }
+    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
+        Transpose.expected(problem, inputs)
+    }
+}
+
+#[test]
+fn an_op_of_the_same_name_is_another_op() -> Result<()> {
+    let problem = Problem::new(Element::U32, [2, 3]);
+    let ops: [(&'static dyn Op, u32); 3] = [(&Transpose, 1), (&PlusOne, 2), (&Transpose, 1)];
+    for gpu in gpus().iter().filter(|gpu| gpu.device().compute_capability.is_none()) {
+        let a = gpu.upload(&[[1u32, 2, 3], [4, 5, 6]])?;
+        for (op, first) in ops {
+            let mut b = gpu.zeros(Element::U32, 3, 2)?;
+            gpu.op_call(op, &problem, &[a.view()], &mut b, None)?.run()?;
+            assert_eq!(gpu.download::<u32>(&b)?.elements()[..2], [first, first + 3]);
+        }
+    }
+    Ok(())
 }

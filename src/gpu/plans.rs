@@ -9,6 +9,7 @@ use crate::op::{self, Op};
 use crate::problem::Problem;
 use crate::rung::Rung;
 use crate::session::{Operands, Plan};
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,7 +20,8 @@ const MOST_PLANS: usize = 1024;
 /// An op, a problem, and the rung where the caller names one.
 #[derive(PartialEq)]
 struct Key {
-    op: &'static str,
+    /// The name, and the type: a program's op may have the name of one of this crate.
+    op: (&'static str, TypeId),
     rung: Option<Rung>,
     problem: Problem,
 }
@@ -96,7 +98,7 @@ impl<B: Backend> Shared<B> {
         problem: &Problem,
         rung: Option<&Rung>,
     ) -> Result<Arc<Plan<B>>> {
-        let key = Key { op: op.name(), rung: rung.cloned(), problem: problem.clone() };
+        let key = Key { op: (op.name(), (op as &dyn Any).type_id()), rung: rung.cloned(), problem: problem.clone() };
         if let Some(plan) = self.plans.get(&key) {
             return Ok(plan);
         }

@@ -34,10 +34,14 @@ impl Wgpu {
         self.check()
     }
 
-    /// A buffer full of `word`, kept for the next fill.
+    /// A buffer full of `word`, kept for the next fill with it.
     fn pattern(&self, word: u32) -> wgpu::Buffer {
         const PATTERN_BYTES: u64 = 4 << 20;
+        const MOST_PATTERNS: usize = 8;
         let mut patterns = lock(&self.patterns);
+        if patterns.len() >= MOST_PATTERNS && !patterns.contains_key(&word) {
+            patterns.clear();
+        }
         patterns
             .entry(word)
             .or_insert_with(|| {
