@@ -69,7 +69,9 @@ ops! {
 /// row and that op's params.
 pub(crate) fn ships(op: &dyn Op, rung: &Rung) -> bool {
     let type_of = |op: &dyn Op| (op as &dyn Any).type_id();
-    OPS.iter().any(|shipped| type_of(*shipped) == type_of(op) && shipped.ladder().contains(rung))
+    OPS.iter().any(|shipped| {
+        type_of(*shipped) == type_of(op) && [shipped.ladder(), shipped.vendor()].iter().any(|rows| rows.contains(rung))
+    })
 }
 
 /// The op called `name`.

@@ -44,13 +44,13 @@ pub(super) fn check_row(label: &str, rung: &Rung, inputs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a CUDA kernel of this crate in a row that is not its own, or for another op: it reaches as far as row, params
-/// and grid let it, so safe code may change none of them.
+/// Refuses a CUDA kernel of this crate, or a library's call, in a row that is not its own or for another op: it reaches as
+/// far as row, params and grid let it, so safe code may change none of them.
 pub(super) fn check_vouched(label: &str, rung: &Rung) -> Result<()> {
-    let is_kernel = |source: &Source| matches!(source, Source::Text(_) | Source::Ptx(_));
+    let is_harmless = |source: &Source| matches!(source, Source::Native(_) | Source::Absent { .. });
     let passes = rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()).map(|own| (own.vouched, &own.cuda));
     let mut kernels = passes.chain([(rung.vouched.cuda, &rung.cuda)]);
-    if kernels.all(|(vouched, source)| vouched || !is_kernel(source)) {
+    if kernels.all(|(vouched, source)| vouched || is_harmless(source)) {
         return Ok(());
     }
     Err(Error::unsupported(
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_row_ships_as_it_is_and_with_its_own_op() {
-        for (op, rung) in OPS.iter().flat_map(|op| op.ladder().iter().map(move |rung| (*op, rung))) {
+        for (op, rung) in OPS.iter().flat_map(|op| op.ladder().iter().chain(op.vendor()).map(move |rung| (*op, rung))) {
             assert!(op::ships(op, &rung.clone()), "{}/{}", op.name(), rung.id());
             let others = OPS.iter().filter(|other| other.name() != op.name());
             assert!(others.clone().all(|other| !op::ships(*other, rung)), "{}/{}", op.name(), rung.id());
