@@ -323,7 +323,8 @@ fn undivided() -> Rung {
     rung.idea = "One block takes the whole k of a tile of 192 x 192.".into();
     rung.chinese = "一个线程块负责 192 x 192 分块的全部 k。".into();
     rung.because = "C of at most as many such tiles as there are multiprocessors has one round of them; of smaller tiles it would have two, the last with little to do.".into();
-    rung.chinese_because = "C 的这种分块不多于多处理器时只需一轮；更小的分块则需要两轮，而最后一轮几乎没有工作。".into();
+    rung.chinese_because =
+        "C 的这种分块不多于多处理器时只需一轮；更小的分块则需要两轮，而最后一轮几乎没有工作。".into();
     rung.passes = vec![Pass::new([512, 1, 1], Grid::TileClusters { cluster: 1, x: 192, y: 192 })].into();
     rung
 }
