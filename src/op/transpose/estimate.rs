@@ -73,6 +73,8 @@ const CHUNK: u64 = 16;
 const WORD: u64 = 4;
 /// The most megabytes of what was measured, in CUDA and WGSL; beyond them other rungs are faster.
 const MEASURED: [f64; 2] = [150.0, 300.0];
+/// The most elements of what was measured: bytes and halves beyond them are far from any of those.
+const MOST_ELEMENTS: f64 = 1.7e7;
 
 /// The terms of a rung; `None` where it has none for this problem, for other widths than 1 to 8 bytes,
 /// and for matrices larger than those measured.
@@ -82,7 +84,7 @@ pub(super) fn terms(rung: &Rung, problem: &Problem, language: Language, multipro
     let elements = input.rows as f64 * input.cols as f64 * input.batch as f64;
     let megabytes = 2e-6 * elements * width as f64;
     let wgsl = language == Language::Wgsl;
-    if width > 8 || megabytes > MEASURED[usize::from(wgsl)] {
+    if width > 8 || megabytes > MEASURED[usize::from(wgsl)] || elements > MOST_ELEMENTS {
         return None;
     }
     let multiprocessors = multiprocessors as f64;

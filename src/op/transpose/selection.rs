@@ -135,6 +135,8 @@ mod tests {
         assert_eq!(of([8192, 8192]), "any_width@kept");
         assert_eq!(of([8191, 8193]), "sheared@wide");
         assert_eq!(of([10_000_000, 3]), "gathered");
+        let bytes = Problem::new(Element::I8, [8192, 8192]);
+        assert_eq!(select(&device, &bytes).map(Rung::id).as_deref(), Some("any_width@kept"));
     }
 
     #[test]
@@ -145,6 +147,9 @@ mod tests {
         assert!(["naive", "coalesced_write", "tiled_padded@16"].contains(&&*of(Element::F32, [75, 32])));
         assert!(["coarsened", "swizzled"].contains(&&*of(Element::F64, [2880, 5825])));
         assert_eq!(of(Element::F32, [8192, 8192]), "any_width@square");
+        // Beyond what the weights were fitted to, the table.
+        assert_eq!(of(Element::F16, [8192, 8192]), "any_width@square");
+        assert_eq!(of(Element::I8, [8192, 8192]), "any_width@square");
         assert_eq!(of(Element::F32, [8191, 8193]), "sheared@wide");
     }
 
