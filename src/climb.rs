@@ -265,7 +265,7 @@ impl Climb {
         }
         if device.clock != Clock::None && !verified.is_empty() && !self.verify_only {
             progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
-            let timed = self.time(session, problem, &mut rows, &verified, &vendors).await;
+            let timed = self.time(session, problem, &mut rows, [&verified, &vendors], &*progress).await;
             if timed.is_err() || progress.stop() {
                 ascent.rows.append(&mut rows);
                 return timed.and(Err(Error::Interrupted));
@@ -341,8 +341,8 @@ impl Climb {
         session: &Session<Any>,
         problem: &Problem,
         rows: &mut [Row],
-        verified: &[(usize, Verified<Any>)],
-        vendors: &[(usize, Verified<Any>)],
+        [verified, vendors]: [&[(usize, Verified<Any>)]; 2],
+        progress: &dyn Progress,
     ) -> Result<()> {
         let device = session.device().clone();
         let timing = self.timing.clone().unwrap_or_else(|| timing_for(&device));
@@ -351,7 +351,7 @@ impl Climb {
         let rows_of = || verified.iter().chain(vendors);
         let mut contenders: Vec<&Verified<Any>> = rows_of().map(|(_, proof)| proof).collect();
         contenders.extend(&copies);
-        let samples = session.time(&contenders, &timing).await?;
+        let samples = session.time_until(&contenders, &timing, || progress.stop()).await?;
         let (all, copies) = samples.split_at(verified.len() + vendors.len());
         let (ours, theirs) = all.split_at(verified.len());
         let best = |samples: &[Samples]| samples.iter().map(Samples::median).fold(f64::INFINITY, f64::min);

@@ -100,6 +100,33 @@ fn out_a_file_is_written_whole_and_its_name_says_the_format() {
 
 #[cfg(unix)]
 #[test]
+fn out_an_interruption_ends_the_sampling_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows.json");
+    // So many rounds take hours.
+    for seconds in [2, 8, 30] {
+        let line = format!(
+            "{} run copy --backend wgpu --len 4096 --rung scalar --iters 1000000000 --output {} & child=$!; sleep {seconds}; kill -INT $child; wait $child; echo code $?",
+            tool().display(),
+            path.display()
+        );
+        let output = std::process::Command::new("bash").args(["-mc", &line]).output().expect("bash runs");
+        let (_, out, err) = parts(&output);
+        if err.contains("no wgpu backend") {
+            eprintln!("skipped: no adapter here");
+            return;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let document: Value = serde_json::from_str(&text).expect("strict JSON");
+        if document["rows"][0]["samples"].as_u64() >= Some(1) {
+            assert!(out.contains("code 2") && err.contains("interrupted"), "{out}{err}");
+            return;
+        }
+    }
+    panic!("no sample was kept, however late the interruption");
+}
+
+#[test]
 fn out_an_interrupted_run_keeps_the_rows_it_has() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rows.json");

@@ -227,7 +227,7 @@ impl Bench<'_> {
         let warm_sets = if op.name() == Copy.name() { COPIED_SETS } else { 1 };
         let samples = self
             .session
-            .time_in_a_row(&contenders, &self.timing(), InARow { runs, recorded: short, warm_sets })
+            .time_in_a_row(&contenders, &self.timing(), InARow { runs, recorded: short, warm_sets }, || false)
             .await?;
         Ok(samples.into_iter().zip(&proofs).map(|(samples, proof)| Best { rung: proof.label(), samples }).collect())
     }

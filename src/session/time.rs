@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::timing::{self, Samples, Timing};
 use crate::verify::POISONS;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Work to queue at a time, in nanoseconds: a device that waits for the host lowers its clocks.
 const QUEUED_NS: f64 = 1e8;
@@ -44,8 +44,18 @@ impl<B: Backend> Session<B> {
     /// # Errors
     /// [`Error::Unsupported`] where the backend has no clock and in a browser, [`Error::WrongWhileTimed`].
     pub async fn time(&self, contenders: &[&Verified<B>], timing: &Timing) -> Result<Vec<Samples>> {
+        self.time_until(contenders, timing, || false).await
+    }
+
+    /// The same, which ends with the samples that are there once `stop` says so.
+    pub(crate) async fn time_until(
+        &self,
+        contenders: &[&Verified<B>],
+        timing: &Timing,
+        stop: impl Fn() -> bool,
+    ) -> Result<Vec<Samples>> {
         let in_a_row = InARow { runs: timing.in_a_row, ..InARow::ONE };
-        self.time_in_a_row(contenders, timing, in_a_row).await
+        self.time_in_a_row(contenders, timing, in_a_row, stop).await
     }
 
     /// The same, where each sample is of several runs in a row, as the share of one.
@@ -54,6 +64,7 @@ impl<B: Backend> Session<B> {
         contenders: &[&Verified<B>],
         timing: &Timing,
         in_a_row: InARow,
+        stop: impl Fn() -> bool,
     ) -> Result<Vec<Samples>> {
         timing.check()?;
         if cfg!(target_arch = "wasm32") {
@@ -65,10 +76,8 @@ impl<B: Backend> Session<B> {
         let (mut turn, mut together, mut settled) = (0, 1, false);
         let mut round_ns = f64::INFINITY;
         // Until the clocks are up: no batch is faster than the one before.
-        while turn == 0
-            || start.elapsed() < timing.warmup
-            || (!settled && start.elapsed() < timing.warmup * MOST_WARMUPS)
-        {
+        let cold = |settled: bool, warm: Duration| warm < timing.warmup * if settled { 1 } else { MOST_WARMUPS };
+        while turn == 0 || (cold(settled, start.elapsed()) && !stop()) {
             let rounds = self.rounds(&prepared, &rings, turn, together, in_a_row).await?;
             turn += together;
             let before = round_ns;
@@ -87,7 +96,8 @@ impl<B: Backend> Session<B> {
             turn += count;
             done += count;
             let settled = || all.iter().all(|ns| ns.len() >= 30 && timing::uncertainty(ns) <= timing.precision);
-            if done >= timing.min_rounds && (start.elapsed() >= timing.budget || settled()) {
+            let enough = || done >= timing.min_rounds && (start.elapsed() >= timing.budget || settled());
+            if stop() || enough() {
                 break;
             }
         }
