@@ -61,13 +61,17 @@ impl Recorded {
         // SAFETY: the stream is recording, since the call above; the out-pointer is a local. Whatever
         // happened in between, this ends the recording.
         let ended = context.check("cuStreamEndCapture", unsafe { (functions.end)(context.stream, &mut graph) });
-        queued.and(ended)?;
+        let recorded = queued.and(ended);
         let mut exec: sys::CUgraphExec = std::ptr::null_mut();
-        // SAFETY: the graph has just been recorded; the out-pointer is a local; there are no flags.
-        let code = unsafe { (functions.instantiate)(&mut exec, graph, 0) };
-        // SAFETY: as above; the executable graph does not need it any more.
-        unsafe { (functions.destroy_graph)(graph) };
-        context.check("cuGraphInstantiate", code)?;
+        let instantiated = recorded.and_then(|()| {
+            // SAFETY: the graph has just been recorded; the out-pointer is a local; there are no flags.
+            context.check("cuGraphInstantiate", unsafe { (functions.instantiate)(&mut exec, graph, 0) })
+        });
+        if !graph.is_null() {
+            // SAFETY: as above; an executable graph does not need it any more.
+            unsafe { (functions.destroy_graph)(graph) };
+        }
+        instantiated?;
         let recorded = Recorded { context: Arc::clone(context), functions, graph: exec };
         // SAFETY: graph and stream are of the current context.
         let code = unsafe { (recorded.functions.upload)(recorded.graph, context.stream) };
