@@ -45,6 +45,9 @@ pub trait Progress {
     /// A step has begun.
     fn step(&mut self, what: &str);
 
+    /// There are more rows, or more is known of the last ones; `settled` where nothing more will be.
+    fn rows(&mut self, _rows: &[Row], _settled: bool) {}
+
     /// Whether to stop before the next step and keep the rows so far.
     fn stop(&self) -> bool {
         false
@@ -152,6 +155,7 @@ impl Climb {
                             ascent.stopped = Some(error);
                             return Ok(ascent);
                         }
+                        progress.rows(&ascent.rows, true);
                     }
                 }
                 Err(error) => ascent.missing.push((name, error)),
@@ -216,7 +220,6 @@ impl Climb {
             }
             Err(error) => return Err(error),
         };
-        let mut rows: Vec<Row> = Vec::new();
         let (mut verified, mut vendors): (Vec<(usize, Verified<Any>)>, Vec<_>) = Default::default();
         // A vendor's rows come last: they are no rungs.
         let takes = |row: &&Rung| op::accepts(self.op, row, device.language(), problem).is_ok();
@@ -228,7 +231,6 @@ impl Climb {
         for (index, rung) in ladder.iter().chain(others.iter().copied()).enumerate() {
             let of_vendor = index >= ladder.len();
             if progress.stop() {
-                ascent.rows.append(&mut rows);
                 return Err(Error::Interrupted);
             }
             progress.step(&format!("{}: verifying {}", device.backend, rung.id()));
@@ -249,7 +251,7 @@ impl Climb {
                         row.library = about(session, &proof).or(row.library);
                     }
                     let list = if of_vendor { &mut vendors } else { &mut verified };
-                    list.push((rows.len(), proof));
+                    list.push((ascent.rows.len(), proof));
                 }
                 Ok(Verdict::Fail(mismatch)) => {
                     row.cell = match &rung.promise {
@@ -261,14 +263,14 @@ impl Climb {
                 Err(error @ Error::Limit { .. }) => row.cell = Cell::Absent(error.to_string()),
                 Err(error) => row.cell = Cell::Failed(error.to_string()),
             }
-            rows.push(row);
+            ascent.rows.push(row);
+            progress.rows(&ascent.rows, false);
         }
         if device.clock != Clock::None && !verified.is_empty() && !self.verify_only {
             progress.step(&format!("{}: timing {} rungs side by side", device.backend, verified.len()));
-            let timed = self.time(session, problem, &mut rows, [&verified, &vendors], &*progress).await;
-            if timed.is_err() || progress.stop() {
-                ascent.rows.append(&mut rows);
-                return timed.and(Err(Error::Interrupted));
+            self.time(session, problem, &mut ascent.rows, [&verified, &vendors], &*progress).await?;
+            if progress.stop() {
+                return Err(Error::Interrupted);
             }
         }
         if self.given.is_some()
@@ -277,7 +279,6 @@ impl Climb {
         {
             ascent.output = Some(best.output().await?);
         }
-        ascent.rows.append(&mut rows);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 fn tool() -> PathBuf {
     assert_cmd::cargo::cargo_bin("gpu-ladder")
@@ -94,7 +95,7 @@ fn out_a_file_is_written_whole_and_its_name_says_the_format() {
     let (code, out, err) = parts(&command(&arguments, folder.path()).output().expect("it runs"));
     assert_eq!((code, out.as_str()), (0, ""), "{err}");
     let text = std::fs::read_to_string(&path).expect("the file");
-    assert!(serde_json::from_str::<Value>(&text).is_ok());
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("strict JSON")["complete"], true);
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "no part is left behind");
 }
 
@@ -146,9 +147,55 @@ fn out_an_interrupted_run_keeps_the_rows_it_has() {
         let document: Value =
             serde_json::from_str(&std::fs::read_to_string(&path).expect("the file")).expect("strict JSON");
         assert!(!document["rows"].as_array().expect("rows").is_empty());
+        assert_eq!(document["complete"], false);
         return;
     }
     panic!("no row was kept, however late the interruption");
+}
+
+#[test]
+fn out_a_killed_run_keeps_the_rows_it_had() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rows.json");
+    let file = path.to_str().expect("text");
+    // The first sizes take no time, all of them take minutes.
+    let arguments = ["run", "transpose", "--backend", "sim", "--size", "16,24,700..2000+100", "--output", file];
+    let mut child = std::process::Command::new(tool()).args(arguments).spawn().expect("it runs");
+    let kept = || -> Value {
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| "{}".into());
+        serde_json::from_str(&text).expect("whole at any moment")
+    };
+    let has = |size: u64| kept()["rows"].as_array().is_some_and(|rows| rows.iter().any(|row| row["rows"] == size));
+    let (start, most) = (Instant::now(), Duration::from_secs(120));
+    while !has(24) && start.elapsed() < most {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it was running");
+    child.wait().expect("it ends");
+    let document = kept();
+    assert!(has(16) && has(24), "{document}");
+    assert_eq!(document["complete"], false);
+    let (code, out, err) = run(&["report", file, "--format", "json"]);
+    assert!(code == 0 && err.contains("stopped before its end"), "{err}");
+    assert_eq!(
+        serde_json::from_str::<Value>(&out).expect("strict JSON"),
+        document,
+        "and it is still said to be partial"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn out_a_link_is_followed_and_a_pipe_gets_rows_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, link) = (folder.path().join("rows.json"), folder.path().join("link.json"));
+    std::fs::write(&file, "old").expect("a file");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    let (code, _, err) = run(&["run", "copy", "--len", "1000", "--output", link.to_str().expect("text")]);
+    assert_eq!(code, 0, "{err}");
+    assert!(link.is_symlink() && std::fs::read_to_string(&file).expect("the file").contains("complete"));
+    let (_, out, _) = run(&["run", "copy", "--len", "100,1000", "--format", "json", "--output", "/dev/stdout"]);
+    assert_eq!(serde_json::from_str::<Value>(&out).expect("one document")["complete"], true);
 }
 
 #[test]

@@ -55,8 +55,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<bool> {
         }
         (baseline, files) => (baseline.to_vec(), files.to_vec()),
     };
-    let read =
-        |paths: &[PathBuf]| -> Result<Vec<Vec<Row>>> { paths.iter().map(|path| super::report::read(path)).collect() };
+    let read = |paths: &[PathBuf]| -> Result<Vec<Vec<Row>>> {
+        paths.iter().map(|path| Ok(super::report::read(path)?.rows)).collect()
+    };
     let (mut before, mut after) = (read(&before)?, read(&after)?);
     for runs in [&mut before, &mut after] {
         for rows in runs.iter_mut() {

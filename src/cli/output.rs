@@ -19,7 +19,7 @@ pub struct OutputArguments {
     /// table, markdown, csv, json, html, svg or screen (default: what the name of --output says, else table).
     #[arg(long)]
     pub format: Option<String>,
-    /// Write the results to this file, whole or not at all.
+    /// Write the results to this file. `run` writes what it has so far from time to time.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// en or zh (default: the locale's).
@@ -70,14 +70,15 @@ impl OutputArguments {
     }
 
     /// Prints rows, or writes them to the file: a digest of them, where `all` does not ask for every one.
-    /// `own` are rungs that no ladder has.
-    pub fn rows(&self, format: &Format, rows: &[Row], own: &[Rung], all: bool) -> Result<()> {
+    /// `own` are rungs that no ladder has; `partial` rows are of a run that was stopped.
+    pub fn rows(&self, format: &Format, rows: &[Row], own: &[Rung], all: bool, partial: bool) -> Result<()> {
         let story = !self.brief && format.explains;
         let page = Page {
             unicode: self.output.is_none() && unicode(),
             width: width(),
             story,
             all,
+            partial,
             background: Background {
                 language: self.language()?,
                 counts: if story { counts(rows, own) } else { Counts::default() },
@@ -85,6 +86,14 @@ impl OutputArguments {
             },
         };
         self.text(&(format.print)(rows, &page))
+    }
+
+    /// Writes the rows of a run that goes on to the file, without the story, which takes long.
+    pub fn rows_so_far(&self, format: &Format, rows: &[Row]) {
+        let Some(path) = self.output.as_deref().filter(|path| file::can_be_replaced(path)) else { return };
+        let text = (format.print)(rows, &Page { partial: true, ..Page::default() });
+        // What is wrong with the file is told at the end, when all rows are to be written.
+        let _ = file::write(path, text.as_bytes());
     }
 
     /// Prints text, or writes it to the file.

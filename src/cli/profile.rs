@@ -159,7 +159,7 @@ impl Profiler {
         let output = command.output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let both = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
-        let kept = super::report::read(&rows).unwrap_or_default();
+        let kept = super::report::read(&rows).map(|kept| kept.rows).unwrap_or_default();
         // It may never have been written.
         let _ = std::fs::remove_file(&rows);
         if both.contains("ERR_NVGPUCTRPERM") {

@@ -2,8 +2,10 @@
 
 use super::output::OutputArguments;
 use super::selectors::RowArguments;
+use super::terminal::complain;
 use clap::Args;
-use gpu_ladder::{Error, Result, report};
+use gpu_ladder::report::read::{self, Kept};
+use gpu_ladder::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// The flags of `report`.
@@ -21,21 +23,27 @@ pub struct ReportArguments {
     output: OutputArguments,
 }
 
-/// The rows of a kept run.
-pub fn read(path: &Path) -> Result<Vec<report::Row>> {
+/// A kept run; one that is not whole is read with a word about it.
+pub fn read(path: &Path) -> Result<Kept> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|e| Error::File { path: name.clone(), problem: e.to_string() })?;
-    report::read::rows(&name, &text)
+    let kept = read::kept(&name, &text)?;
+    if kept.partial {
+        complain(&format!("{name}: its run was stopped before its end; rows may be missing or without times"));
+    }
+    Ok(kept)
 }
 
 /// Prints the rows of the files; false if a verdict in them failed.
 pub fn report(arguments: &ReportArguments) -> Result<bool> {
     let format = arguments.output.format()?;
-    let mut rows = Vec::new();
+    let (mut rows, mut partial) = (Vec::new(), false);
     for path in &arguments.files {
-        rows.extend(read(path)?);
+        let kept = read(path)?;
+        rows.extend(kept.rows);
+        partial |= kept.partial;
     }
     arguments.rows.keep(&mut rows)?;
-    arguments.output.rows(format, &rows, &[], arguments.all)?;
+    arguments.output.rows(format, &rows, &[], arguments.all, partial)?;
     Ok(rows.iter().all(|row| !row.is_failure()))
 }

@@ -6,14 +6,14 @@ use super::selectors::{DeviceArguments, ProblemArguments, light_size, problem_of
 use super::terminal::{Watched, complain};
 use clap::Args;
 use gpu_ladder::backend::Select;
-use gpu_ladder::climb::{Ascent, Climb};
+use gpu_ladder::climb::{Ascent, Climb, Progress};
 use gpu_ladder::npy::{self, Matrix};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::report::Row;
+use gpu_ladder::report::{Format, Row};
 use gpu_ladder::{Error, Problem, Result, Timing};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The flags of `run`.
 #[derive(Args)]
@@ -133,7 +133,11 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         None => arguments.output.format()?,
     };
     let climb = climb(arguments)?;
-    let ascent = watched(&climb)?;
+    let keeps = matrix_file.is_none();
+    let mut kept = Kept { watched: Watched::new(), output: keeps.then_some((&arguments.output, format)), last: None };
+    let ascent = pollster::block_on(climb.run(&mut kept))?;
+    drop(kept);
+    let partial = ascent.stopped.is_some();
     for (backend, error) in &ascent.missing {
         complain(&format!("{backend}: {error}"));
     }
@@ -149,9 +153,10 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
                 &ascent.rows,
                 &climb.rungs,
                 arguments.all,
+                partial,
             )?;
         }
-        None => arguments.output.rows(format, &ascent.rows, &climb.rungs, arguments.all)?,
+        None => arguments.output.rows(format, &ascent.rows, &climb.rungs, arguments.all, partial)?,
     }
     match ascent.stopped {
         Some(error) => Err(error),
@@ -248,7 +253,29 @@ fn write_matrix(path: &Path, climb: &Climb, ascent: &Ascent) -> Result<()> {
     npy::write(path, &Matrix { element: problem.element, rows: shape.rows, cols: shape.cols, bytes })
 }
 
-/// Climbs, with progress where somebody watches.
-pub fn watched(climb: &Climb) -> Result<Ascent> {
-    pollster::block_on(climb.run(&mut Watched::new()))
+/// A climb that is watched, and whose rows are kept while it goes on: whatever ends it, they are there.
+struct Kept<'a> {
+    watched: Watched,
+    output: Option<(&'a OutputArguments, &'static Format)>,
+    last: Option<Instant>,
+}
+
+impl Progress for Kept<'_> {
+    fn step(&mut self, what: &str) {
+        self.watched.step(what);
+    }
+
+    fn rows(&mut self, rows: &[Row], settled: bool) {
+        /// Between two writings of rows that are not settled.
+        const PAUSE: Duration = Duration::from_secs(1);
+        let Some((output, format)) = self.output else { return };
+        if settled || self.last.is_none_or(|last| last.elapsed() >= PAUSE) {
+            output.rows_so_far(format, rows);
+            self.last = Some(Instant::now());
+        }
+    }
+
+    fn stop(&self) -> bool {
+        self.watched.stop()
+    }
 }

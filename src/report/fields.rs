@@ -89,9 +89,10 @@ pub(super) fn fields(row: &Row) -> Map<String, Value> {
     fields
 }
 
-pub(super) fn json_document(rows: &[Row]) -> String {
+pub(super) fn json_document(rows: &[Row], partial: bool) -> String {
     let rows: Vec<Value> = rows.iter().map(|row| Value::Object(fields(row))).collect();
-    let document = json!({ "schema": "gpu-ladder/rows", "version": SCHEMA_VERSION, "rows": rows });
+    let document =
+        json!({ "schema": "gpu-ladder/rows", "version": SCHEMA_VERSION, "complete": !partial, "rows": rows });
     format!("{document:#}\n")
 }
 

@@ -1,6 +1,7 @@
 //! Files that are written whole or not at all.
 
 use crate::error::{Error, Result};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 fn part_path(path: &Path) -> PathBuf {
@@ -18,6 +19,16 @@ fn is_special(path: &Path) -> bool {
     path.exists() && !path.is_file()
 }
 
+/// Whether a file can be written more than once: what goes to a pipe or a terminal cannot be taken back.
+pub fn can_be_replaced(path: &Path) -> bool {
+    !is_special(path)
+}
+
+/// Where a link leads: the file is replaced, and not the link to it.
+fn place(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
 /// Refuses a path that [`write()`] could not write, before any work is done for it.
 ///
 /// # Errors
@@ -29,12 +40,13 @@ pub fn check_writable(path: &Path) -> Result<()> {
     if is_special(path) {
         return Ok(());
     }
-    let part = part_path(path);
+    let part = part_path(&place(path));
     std::fs::File::create(&part).map_err(|e| error(path, e))?;
     std::fs::remove_file(&part).map_err(|e| error(path, e))
 }
 
-/// Writes a file beside its place and moves it there, so that no reader sees half of it.
+/// Writes a file beside its place, waits until it is on the disk and moves it there, so that nobody ever
+/// finds half of it.
 ///
 /// # Errors
 /// [`Error::File`].
@@ -42,9 +54,15 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if is_special(path) {
         return std::fs::write(path, bytes).map_err(|e| error(path, e));
     }
-    let part = part_path(path);
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    written.map_err(|e| {
+    let place = place(path);
+    let part = part_path(&place);
+    let write = || {
+        let mut file = std::fs::File::create(&part)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&part, &place)
+    };
+    write().map_err(|e| {
         let _ = std::fs::remove_file(&part);
         error(path, e)
     })

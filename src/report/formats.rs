@@ -16,6 +16,8 @@ pub struct Page {
     pub story: bool,
     /// Whether every rung and variant is shown, not a digest that fits a screen.
     pub all: bool,
+    /// Whether the run goes on, or was stopped before its end: rows may be missing or without times.
+    pub partial: bool,
     /// What the story and the charts draw on.
     pub background: Background,
 }
@@ -45,7 +47,12 @@ pub const FORMATS: &[Format] = &[
     },
     Format { name: "markdown", ending: "md", explains: false, print: |rows, _| table::markdown(rows) },
     Format { name: "csv", ending: "csv", explains: false, print: |rows, _| fields::csv(rows) },
-    Format { name: "json", ending: "json", explains: false, print: |rows, _| fields::json_document(rows) },
+    Format {
+        name: "json",
+        ending: "json",
+        explains: false,
+        print: |rows, page| fields::json_document(rows, page.partial),
+    },
     Format { name: "html", ending: "html", explains: true, print: html::html },
     Format { name: "svg", ending: "svg", explains: false, print: html::svg },
     Format { name: "screen", ending: "screen", explains: true, print: screen::screen },

@@ -4,11 +4,29 @@ use super::{Cell, Counters, Row};
 use crate::error::{Error, Result};
 use serde_json::Value;
 
+/// What is kept of a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Kept {
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Whether the run went on when they were written, or was stopped before its end.
+    pub partial: bool,
+}
+
 /// The rows of a document that [`FORMATS`](super::FORMATS)' `json` wrote. Fields that a later version added are left out.
 ///
 /// # Errors
 /// [`Error::File`] naming `path` for text that is no such document.
 pub fn rows(path: &str, text: &str) -> Result<Vec<Row>> {
+    Ok(kept(path, text)?.rows)
+}
+
+/// The same, with what the document says of all its rows.
+///
+/// # Errors
+/// [`Error::File`] naming `path` for text that is no such document.
+pub fn kept(path: &str, text: &str) -> Result<Kept> {
     let wrong = |problem: String| Error::File { path: path.into(), problem };
     let document: Value = serde_json::from_str(text).map_err(|e| wrong(format!("not JSON: {e}")))?;
     if document["schema"] != "gpu-ladder/rows" {
@@ -21,7 +39,7 @@ pub fn rows(path: &str, text: &str) -> Result<Vec<Row>> {
     let list = document["rows"].as_array().ok_or_else(|| wrong("it has no rows".into()))?;
     let rows =
         (1..).zip(list).map(|(number, row)| one(row).map_err(|problem| wrong(format!("row {number}: {problem}"))));
-    rows.collect()
+    Ok(Kept { rows: rows.collect::<Result<_>>()?, partial: document["complete"] == false })
 }
 
 /// A row, or what is wrong with it.
