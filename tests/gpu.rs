@@ -1,14 +1,15 @@
 //! The library surface on every backend of this build: handles, views, pool, chains, errors.
 
+mod as_transpose;
 mod required;
 
+use as_transpose::as_transpose;
 use gpu_ladder::backend::{Any, Backend, Clock, Select};
 use gpu_ladder::gpu::{Gpu, HostMatrix, Matrix, Product, Scalar};
-use gpu_ladder::op::{Gather, HierarchyConstant, Matmul, Op, Place, Scatter, Shape, Transpose, Work};
+use gpu_ladder::op::{Gather, HierarchyConstant, Matmul, Op, Scatter, Transpose};
 use gpu_ladder::rung::Rung;
-use gpu_ladder::verify::Expected;
 use gpu_ladder::{Element, Error, Inputs, Problem, Result, Session};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// Every backend that opens here; where one is required (`GPU_LADDER_REQUIRE`), it must. The tests
 /// share them, so that each kernel is compiled once.
@@ -436,14 +437,10 @@ fn a_buffer_as_large_as_the_address_space_is_refused() {
 struct PlusOne;
 
 impl Op for PlusOne {
-    fn name(&self) -> &'static str {
-        Transpose.name()
-    }
+    as_transpose!(name, dims, shapes, extent, work, params, expected);
+
     fn about(&self) -> &'static str {
         "output[c][r] = input[r][c] + 1"
-    }
-    fn dims(&self) -> &'static [&'static str] {
-        Transpose.dims()
     }
     fn ladder(&self) -> &'static [Rung] {
         static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
@@ -455,21 +452,6 @@ impl Op for PlusOne {
     }
     fn elements(&self) -> &'static [Element] {
         &[Element::U32]
-    }
-    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
-        Transpose.shapes(problem)
-    }
-    fn extent(&self, problem: &Problem) -> [u64; 3] {
-        Transpose.extent(problem)
-    }
-    fn work(&self, problem: &Problem) -> Work {
-        Transpose.work(problem)
-    }
-    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
-        Transpose.params(problem, place)
-    }
-    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
-        Transpose.expected(problem, inputs)
     }
 }
 

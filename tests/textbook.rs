@@ -2,10 +2,12 @@
 //! same rounds, on a CUDA device. `tests/kernels/textbook_transpose.ptx` is compiled from the `.cu`
 //! beside it (compute_70, NVRTC 12.0).
 
+mod as_transpose;
+
+use as_transpose::as_transpose;
 use gpu_ladder::backend::{Backend, Select, cuda::Cuda};
-use gpu_ladder::op::{Op, Place, Shape, Transpose, Work};
+use gpu_ladder::op::{Op, Place, Transpose};
 use gpu_ladder::rung::{Grid, Operand, Pass, Rung};
-use gpu_ladder::verify::Expected;
 use gpu_ladder::{Element, Inputs, Problem, Result, Session, Timing, Verdict, Verified, paired_ratio};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -18,14 +20,10 @@ const PTX: &str = include_str!("kernels/textbook_transpose.ptx");
 struct Textbook;
 
 impl Op for Textbook {
+    as_transpose!(about, dims, shapes, extent, work, expected);
+
     fn name(&self) -> &'static str {
         "textbook"
-    }
-    fn about(&self) -> &'static str {
-        Transpose.about()
-    }
-    fn dims(&self) -> &'static [&'static str] {
-        Transpose.dims()
     }
     fn ladder(&self) -> &'static [Rung] {
         &[]
@@ -33,20 +31,8 @@ impl Op for Textbook {
     fn elements(&self) -> &'static [Element] {
         &[Element::F32]
     }
-    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
-        Transpose.shapes(problem)
-    }
-    fn extent(&self, problem: &Problem) -> [u64; 3] {
-        Transpose.extent(problem)
-    }
-    fn work(&self, problem: &Problem) -> Work {
-        Transpose.work(problem)
-    }
     fn params(&self, problem: &Problem, _: Place) -> Vec<u8> {
         [problem.dim(1) as i32, problem.dim(0) as i32].iter().flat_map(|v| v.to_le_bytes()).collect()
-    }
-    fn expected(&self, problem: &Problem, inputs: &[Arc<Vec<u8>>]) -> Result<Expected> {
-        Transpose.expected(problem, inputs)
     }
 }
 

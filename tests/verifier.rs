@@ -1,8 +1,11 @@
 //! The verifier itself: a backend on the host that lies in each known way must be caught, and an
 //! honest one must pass.
 
+mod as_transpose;
+
+use as_transpose::as_transpose;
 use gpu_ladder::backend::{Backend, Clock, Device, DeviceKind, KernelInfo, Launch, Limits, Select};
-use gpu_ladder::op::{Copy, Matmul, Op, Place, Reduce, Shape, Transpose, Work};
+use gpu_ladder::op::{Copy, Matmul, Op, Reduce, Shape, Transpose};
 use gpu_ladder::rung::{Program, Rung};
 use gpu_ladder::verify::{Entry, Expected, Mismatch, Projection};
 use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Result, Samples, Session, Timing, Verdict, Verified};
@@ -347,33 +350,8 @@ fn entry(row: u64, col: u64) -> Entry {
 struct Mine(Expectation);
 
 impl Op for Mine {
-    fn name(&self) -> &'static str {
-        Transpose.name()
-    }
-    fn about(&self) -> &'static str {
-        Transpose.about()
-    }
-    fn dims(&self) -> &'static [&'static str] {
-        Transpose.dims()
-    }
-    fn ladder(&self) -> &'static [Rung] {
-        Transpose.ladder()
-    }
-    fn elements(&self) -> &'static [Element] {
-        Transpose.elements()
-    }
-    fn shapes(&self, problem: &Problem) -> Result<(Vec<Shape>, Shape)> {
-        Transpose.shapes(problem)
-    }
-    fn extent(&self, problem: &Problem) -> [u64; 3] {
-        Transpose.extent(problem)
-    }
-    fn work(&self, problem: &Problem) -> Work {
-        Transpose.work(problem)
-    }
-    fn params(&self, problem: &Problem, place: Place) -> Vec<u8> {
-        Transpose.params(problem, place)
-    }
+    as_transpose!(name, about, dims, ladder, elements, shapes, extent, work, params);
+
     fn expected(&self, problem: &Problem, _: &[Arc<Vec<u8>>]) -> Result<Expected> {
         Ok((self.0)(self.shapes(problem)?.1))
     }
