@@ -4,6 +4,7 @@ use super::{Buffer, Wgpu, lock};
 use crate::error::{Error, Result};
 use futures_intrusive::channel::shared::oneshot_channel;
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 /// Bytes moved at a time, so that staging memory stays small beside the matrices.
 const CHUNK: u64 = 64 << 20;
@@ -37,25 +38,17 @@ impl Wgpu {
     /// A buffer full of `word`, kept for the next fill with it.
     fn pattern(&self, word: u32) -> wgpu::Buffer {
         const PATTERN_BYTES: u64 = 4 << 20;
-        const MOST_PATTERNS: usize = 8;
-        let mut patterns = lock(&self.patterns);
-        if patterns.len() >= MOST_PATTERNS && !patterns.contains_key(&word) {
-            patterns.clear();
-        }
-        patterns
-            .entry(word)
-            .or_insert_with(|| {
-                let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("pattern"),
-                    size: PATTERN_BYTES,
-                    usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                });
-                let bytes = word.to_le_bytes().repeat(PATTERN_BYTES as usize / 4);
-                self.queue.write_buffer(&buffer, 0, &bytes);
-                buffer
-            })
-            .clone()
+        kept(&mut lock(&self.patterns), word, || {
+            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("pattern"),
+                size: PATTERN_BYTES,
+                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            let bytes = word.to_le_bytes().repeat(PATTERN_BYTES as usize / 4);
+            self.queue.write_buffer(&buffer, 0, &bytes);
+            buffer
+        })
     }
 
     pub(super) async fn read(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<()> {
@@ -137,5 +130,35 @@ impl Wgpu {
             return Err(Error::device("poll", error));
         }
         self.check()
+    }
+}
+
+/// Patterns that are kept at a time.
+const MOST_PATTERNS: usize = 8;
+
+/// The pattern of a word: the kept one, or one that is made and kept.
+fn kept<T: Clone>(patterns: &mut HashMap<u32, T>, word: u32, make: impl FnOnce() -> T) -> T {
+    if patterns.len() >= MOST_PATTERNS && !patterns.contains_key(&word) {
+        patterns.clear();
+    }
+    patterns.entry(word).or_insert_with(make).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_patterns_are_kept_and_each_is_made_once_while_it_is() {
+        let (mut patterns, mut made) = (HashMap::new(), 0);
+        for word in [7, 7, 8, 7].into_iter().chain(100..200).chain([199]) {
+            let pattern = kept(&mut patterns, word, || {
+                made += 1;
+                word
+            });
+            assert_eq!(pattern, word);
+            assert!(patterns.len() <= MOST_PATTERNS, "{patterns:?}");
+        }
+        assert_eq!(made, 2 + 100);
     }
 }
