@@ -7,7 +7,7 @@ mod as_transpose;
 use as_transpose::as_transpose;
 use gpu_ladder::backend::{Backend, Select, cuda::Cuda};
 use gpu_ladder::op::{Op, Place, Transpose};
-use gpu_ladder::rung::{Grid, Operand, Pass, Rung};
+use gpu_ladder::rung::{Grid, Language, Operand, Pass, Rung};
 use gpu_ladder::{Element, Inputs, Problem, Result, Session, Timing, Verdict, Verified, paired_ratio};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn textbook_rung(name: &'static str, block: [u32; 3]) -> Rung {
     let mut rung = Rung::new(name, block, Grid::Tiles { x: 32, y: 32 });
     rung.passes = vec![pass].into();
     // SAFETY: the kernels write inside width x height of the output and read the same of the input.
-    unsafe { rung.with_ptx(PTX) }
+    unsafe { rung.with_ptx(PTX).vouched_for(Language::Cuda, &Textbook) }
 }
 
 fn proof(

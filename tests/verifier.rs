@@ -6,7 +6,7 @@ mod as_transpose;
 use as_transpose::as_transpose;
 use gpu_ladder::backend::{Backend, Clock, Device, DeviceKind, KernelInfo, Launch, Limits, Select};
 use gpu_ladder::op::{Copy, Matmul, Op, Reduce, Shape, Transpose};
-use gpu_ladder::rung::{Program, Rung};
+use gpu_ladder::rung::{Language, Program, Rung};
 use gpu_ladder::verify::{Entry, Expected, Mismatch, Projection};
 use gpu_ladder::{Element, Error, Inputs, Layout, Problem, Result, Samples, Session, Timing, Verdict, Verified};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -227,7 +227,7 @@ fn a_proof_of_one_session_is_no_key_to_another() {
 
 /// What a CUDA kernel does to memory nobody checks: safe code cannot change what it is launched with.
 #[test]
-fn a_shipped_cuda_kernel_runs_with_the_row_and_the_op_it_ships_with() {
+fn a_cuda_kernel_runs_with_the_row_and_the_op_it_ships_with_or_is_vouched_for_with() {
     let mut host = Host::new(Lie::None);
     host.device.compute_capability = Some((9, 0));
     let session = Session::new(host);
@@ -239,14 +239,26 @@ fn a_shipped_cuda_kernel_runs_with_the_row_and_the_op_it_ships_with() {
     };
     let shipped = &Transpose.ladder()[0];
     prepare(&Transpose, shipped).expect("as it ships");
-    let refused =
-        |made: Result<()>| matches!(made, Err(Error::Unsupported { because, .. }) if because.contains("ships"));
-    assert!(refused(prepare(&Transpose, &shipped.clone().with_constants(vec![("TILE", 64)]))));
+    let refused = |made: Result<()>, why: &str| {
+        let Err(Error::Unsupported { because, .. }) = made else { panic!("it is not refused: {made:?}") };
+        assert!(because.contains(why), "{because}");
+    };
+    let wider = |rung: Rung| rung.with_constants(vec![("TILE", 64)]);
+    refused(prepare(&Transpose, &wider(shipped.clone())), "ships");
     static OTHER: Mine = Mine(|shape| Expected::bytes(shape, Element::F32, vec![0; shape.len() as usize * 4].into()));
-    assert!(refused(prepare(&OTHER, shipped)));
+    refused(prepare(&OTHER, shipped), "ships");
+    let own = shipped.clone().with_cuda("// nothing");
+    refused(prepare(&Transpose, &own), "vouched_for");
     // SAFETY: the host runs no kernel.
-    let vouched = unsafe { shipped.clone().with_cuda("// nothing") };
+    let vouched = unsafe { own.vouched_for(Language::Cuda, &OTHER) };
     prepare(&OTHER, &vouched).expect("vouched for");
+    refused(prepare(&Transpose, &vouched), "with another op");
+    for changed in [wider(vouched.clone()), vouched.clone().with_ptx("// something else")] {
+        refused(prepare(&OTHER, &changed), "before the row was changed");
+    }
+    // SAFETY: as above.
+    let in_wgsl = unsafe { shipped.clone().with_cuda("// nothing").vouched_for(Language::Wgsl, &OTHER) };
+    refused(prepare(&OTHER, &in_wgsl), "vouched_for");
 }
 
 /// Bad problems are refused above the backends, before anything is allocated.

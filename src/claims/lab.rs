@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::op::{self, Op};
 use crate::problem::{Layout, Problem};
-use crate::rung::{Grid, Promise, Rung};
+use crate::rung::{Grid, Language, Promise, Rung};
 use crate::session::{Inputs, Prepared, Session, Stage, Verdict, Verified};
 use crate::timing::{Samples, Timing};
 use std::sync::Mutex;
@@ -208,13 +208,15 @@ impl Lab {
             self.device().compute_capability?;
             rung.cuda_needs.dynamic_shared += figure.ballast;
         }
-        // More shared memory than it uses, or other blocks of a kernel that is told how many they are, let none reach
-        // beyond its operands.
-        rung.vouched.cuda |= figure.ballast > 0 || figure.blocks > 0;
         for pass in rung.passes.to_mut().iter_mut().filter(|_| figure.blocks > 0) {
             if let Grid::LinearAtMost { max, .. } = &mut pass.grid {
                 *max = figure.blocks;
             }
+        }
+        // More shared memory than it uses, or other blocks of a kernel that is told how many they are, let none reach
+        // beyond its operands.
+        if figure.ballast > 0 || figure.blocks > 0 {
+            rung.vouch(Language::Cuda, op);
         }
         Some(rung)
     }

@@ -3,7 +3,7 @@
 use super::output::bad;
 use clap::Args;
 use gpu_ladder::op::Op;
-use gpu_ladder::rung::{Arch, Grid, Rung};
+use gpu_ladder::rung::{Arch, Grid, Language, Rung};
 use gpu_ladder::sim::Program;
 use gpu_ladder::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -104,10 +104,8 @@ impl KernelArguments {
         let rung = Rung::new(stem, block, grid).with_idea(format!("Your kernel, {shown}."));
         let mut rung = match kind {
             "wgsl" => rung.with_wgsl(text),
-            // SAFETY: the person who names the file on the command line vouches for the kernel in it.
-            "cu" => unsafe { rung.with_cuda(text) },
-            // SAFETY: as above.
-            _ => unsafe { rung.with_ptx(text) },
+            "cu" => rung.with_cuda(text),
+            _ => rung.with_ptx(text),
         };
         rung.element_sizes = vec![element_size].into();
         rung.wgsl_element_sizes = vec![element_size].into();
@@ -130,7 +128,9 @@ impl KernelArguments {
         }
         // A rung's constants live as long as the process, as those of our own do.
         let constants: Vec<(&'static str, u32)> = constants.into_iter().map(|(n, v)| (&*n.leak(), v)).collect();
-        Ok(Some(rung.with_constants(constants)))
+        // SAFETY: the person who names the file on the command line vouches for the kernel in it, with this op and
+        // what the flags say.
+        Ok(Some(unsafe { rung.with_constants(constants).vouched_for(Language::Cuda, op) }))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::random;
 use crate::rung::{Language, Rung};
 use crate::verify::Expected;
 use crate::words::Said;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 pub use estimate::Terms;
@@ -68,10 +68,14 @@ ops! {
 /// Whether a row is one that this crate ships for an op, as it ships it: its kernels were reviewed and tested with that
 /// row and that op's params.
 pub(crate) fn ships(op: &dyn Op, rung: &Rung) -> bool {
-    let type_of = |op: &dyn Op| (op as &dyn Any).type_id();
     OPS.iter().any(|shipped| {
         type_of(*shipped) == type_of(op) && [shipped.ladder(), shipped.vendor()].iter().any(|rows| rows.contains(rung))
     })
+}
+
+/// What tells ops apart, also those of one name.
+pub(crate) fn type_of(op: &dyn Op) -> TypeId {
+    (op as &dyn Any).type_id()
 }
 
 /// The op called `name`.
@@ -220,7 +224,7 @@ pub trait Op: Any + Sync {
     }
 
     /// The bytes of the params struct. A kernel reaches as far as they say, and a CUDA kernel into any memory of its
-    /// context: an op of one's own with CUDA rungs vouches for them as [`Rung::with_cuda`] asks.
+    /// context: an op of one's own with CUDA rungs vouches for them by [`Rung::vouched_for`].
     fn params(&self, problem: &Problem, place: Place) -> Vec<u8>;
 
     /// The answer to a switch's question for this problem, mostly 0 or 1. A binding starts at a multiple of 256 bytes.

@@ -26,13 +26,16 @@ pub use switch::{Alias, Switch};
 pub(crate) use switch::{has_all, setting, settings};
 
 use crate::backend::Cooperative;
+use crate::op::{self, Op};
 use crate::problem::Precision;
+use std::any::TypeId;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// One optimisation idea for one op: a row of data beside two kernel sources.
 ///
-/// A row of this crate that a program has changed runs its WGSL with every run-time check, and its CUDA kernel not at
-/// all: that was reviewed and tested with the row as it ships.
+/// A row of a program's own, or one of this crate that a program has changed, runs its WGSL with every run-time check,
+/// and its CUDA kernel not at all until somebody has [vouched](Self::vouched_for) for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     /// The file stem, entry point suffix, command-line word, test name and report row.
@@ -72,12 +75,11 @@ pub struct Rung {
     pub needs: Cow<'static, [Need]>,
     /// What differs by language and element width; empty where nothing does.
     pub tunings: Cow<'static, [Tuning]>,
-    /// The CUDA kernel. Not open to change: what it does to memory nobody checks, so whoever gives one
-    /// of their own vouches for it ([`with_cuda`](Self::with_cuda), [`with_ptx`](Self::with_ptx)).
+    /// The CUDA kernel; [`with_cuda`](Self::with_cuda) and [`with_ptx`](Self::with_ptx) give another.
     pub(crate) cuda: Source,
     /// What the CUDA kernel needs.
     pub cuda_needs: CudaNeeds,
-    /// The WGSL kernel; [`with_wgsl`](Self::with_wgsl) gives another, and takes back the trust in this one.
+    /// The WGSL kernel; [`with_wgsl`](Self::with_wgsl) gives another.
     pub(crate) wgsl: Source,
     /// The product of cooperative matrices that the WGSL kernel is made of; `None` for none.
     pub cooperative: Option<Cooperative>,
@@ -86,19 +88,24 @@ pub struct Rung {
     pub shared_elements: u32,
     /// What it promises about its output.
     pub promise: Promise,
-    /// Whether the WGSL was reviewed with this crate and may run without run-time loop guards.
+    /// Whether the WGSL was reviewed with this crate and may run without run-time loop guards, in the row as it ships.
     pub(crate) trusted: bool,
-    /// Whose word the kernels are, where it is not this crate's for the row as it ships.
+    /// What a caller has vouched for in either language.
     pub(crate) vouched: Vouched,
 }
 
-/// Languages in which a caller vouched for a rung's kernel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What a caller has vouched for, by language; `None` for nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Vouched {
-    /// By [`Rung::with_cuda`] or [`Rung::with_ptx`].
-    pub(crate) cuda: bool,
-    /// By [`Rung::with_trusted_wgsl`].
-    pub(crate) wgsl: bool,
+    pub(crate) cuda: Option<Arc<Voucher>>,
+    pub(crate) wgsl: Option<Arc<Voucher>>,
+}
+
+/// A row and an op that somebody has vouched for together.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Voucher {
+    op: TypeId,
+    row: Rung,
 }
 
 impl Rung {
@@ -146,27 +153,54 @@ impl Rung {
     /// The WGSL kernel, compiled with every run-time check.
     pub fn with_wgsl(mut self, text: impl Into<Cow<'static, str>>) -> Self {
         self.wgsl = Source::Text(text.into());
-        (self.trusted, self.vouched.wgsl) = (false, false);
         self
     }
 
-    /// The CUDA C++ kernel, compiled at run time (feature `nvrtc`).
-    ///
-    /// # Safety
-    /// A CUDA kernel can write anywhere in the memory of its context: the caller vouches that this
-    /// one, launched as this rung's row and the op's params say, stays inside its bindings and ends.
-    pub unsafe fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        (self.cuda, self.vouched.cuda) = (Source::Text(text.into()), true);
+    /// The CUDA C++ kernel, compiled at run time (feature `nvrtc`). It runs once it is [vouched for](Self::vouched_for).
+    pub fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.cuda = Source::Text(text.into());
         self
     }
 
-    /// The CUDA kernel as PTX.
+    /// The CUDA kernel as PTX. It runs once it is [vouched for](Self::vouched_for).
+    pub fn with_ptx(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.cuda = Source::Ptx(text.into());
+        self
+    }
+
+    /// Vouches for the kernels in a language, launched as this row and the params of `op` say: CUDA ones may run,
+    /// and WGSL runs without loop bounding, as this crate's own does. It holds for the row as it is now and for ops
+    /// of that type: another op, or a row that is changed afterwards, asks for another word.
     ///
     /// # Safety
-    /// As for [`with_cuda`](Self::with_cuda).
-    pub unsafe fn with_ptx(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        (self.cuda, self.vouched.cuda) = (Source::Ptx(text.into()), true);
+    /// A CUDA kernel can write anywhere in the memory of its context, and what a loop of WGSL without an end does is
+    /// undefined: the caller knows that these kernels, for every problem of the op that the row takes, stay inside
+    /// their bindings and arrays and end.
+    pub unsafe fn vouched_for(mut self, language: Language, op: &dyn Op) -> Self {
+        self.vouch(language, op);
         self
+    }
+
+    pub(crate) fn vouch(&mut self, language: Language, op: &dyn Op) {
+        let voucher = Some(Arc::new(Voucher { op: op::type_of(op), row: self.bare() }));
+        match language {
+            Language::Cuda => self.vouched.cuda = voucher,
+            Language::Wgsl => self.vouched.wgsl = voucher,
+        }
+    }
+
+    /// Whether somebody has vouched for this very row with this op.
+    pub(crate) fn is_vouched_for(&self, language: Language, op: &dyn Op) -> bool {
+        let voucher = match language {
+            Language::Cuda => &self.vouched.cuda,
+            Language::Wgsl => &self.vouched.wgsl,
+        };
+        voucher.as_ref().is_some_and(|voucher| voucher.op == op::type_of(op) && voucher.row == self.bare())
+    }
+
+    /// The row without what anybody has said of it.
+    fn bare(&self) -> Rung {
+        Rung { vouched: Vouched::default(), ..self.clone() }
     }
 
     /// The CUDA kernel.
@@ -194,15 +228,6 @@ impl Rung {
     /// What it takes beyond packed matrices.
     pub fn with_accepts(mut self, accepts: Accepts) -> Self {
         self.accepts = accepts;
-        self
-    }
-
-    /// Lets the WGSL run without loop bounding, as this crate's own shaders do.
-    ///
-    /// # Safety
-    /// Every loop of the shader ends, and it stays inside its bindings and arrays.
-    pub unsafe fn with_trusted_wgsl(mut self) -> Self {
-        (self.trusted, self.vouched.wgsl) = (true, true);
         self
     }
 

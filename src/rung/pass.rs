@@ -27,7 +27,7 @@ pub struct Pass {
 pub struct PassKernel {
     /// The file stem; the entry point is `<op>_<name>`.
     pub name: Cow<'static, str>,
-    /// The CUDA source; closed for the reason given at [`Rung`](super::Rung)'s.
+    /// The CUDA source.
     pub(crate) cuda: Source,
     /// The architecture it is compiled for.
     pub arch: Arch,
@@ -35,8 +35,6 @@ pub struct PassKernel {
     pub(crate) wgsl: Source,
     /// Whether the WGSL was reviewed with this crate, as [`Rung`](super::Rung)'s.
     pub(crate) trusted: bool,
-    /// Whether a caller vouched for the CUDA source.
-    pub(crate) vouched: bool,
     /// Its constants.
     pub constants: Cow<'static, [(&'static str, u32)]>,
     /// Its constants whose value depends on the problem.
@@ -53,18 +51,15 @@ impl PassKernel {
             arch: Arch::Compute70,
             wgsl: absent(),
             trusted: false,
-            vouched: false,
             constants: Cow::Borrowed(&[]),
             switches: Cow::Borrowed(&[]),
         }
     }
 
-    /// The same with a CUDA C++ source, compiled at run time (feature `nvrtc`).
-    ///
-    /// # Safety
-    /// As for [`Rung::with_cuda`](super::Rung::with_cuda).
-    pub unsafe fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
-        (self.cuda, self.vouched) = (Source::Text(text.into()), true);
+    /// The same with a CUDA C++ source, compiled at run time (feature `nvrtc`). It runs in a rung that is
+    /// [vouched for](super::Rung::vouched_for).
+    pub fn with_cuda(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.cuda = Source::Text(text.into());
         self
     }
 

@@ -13,7 +13,7 @@ pub struct Program {
     pub unit: String,
     /// The entry point, the same in both languages.
     pub entry: String,
-    /// The CUDA source: that of its rung, and closed for the same reason.
+    /// The CUDA source. Not open to change: what it does to memory nobody checks.
     pub(crate) cuda: Source,
     /// What the CUDA kernel needs.
     pub cuda_needs: CudaNeeds,
@@ -63,7 +63,7 @@ impl Program {
     /// The same with a CUDA source.
     ///
     /// # Safety
-    /// As for [`Rung::with_cuda`](super::Rung::with_cuda), whatever it is launched with.
+    /// As for [`Rung::vouched_for`](super::Rung::vouched_for), whatever it is launched with.
     pub unsafe fn with_cuda(mut self, source: Source) -> Self {
         self.cuda = source;
         self

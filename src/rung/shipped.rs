@@ -68,6 +68,6 @@ pub(crate) const fn shipped(name: &'static str, passes: &'static [Pass], cuda: S
         shared_elements: 0,
         promise: Promise::SameBits,
         trusted: true,
-        vouched: Vouched { cuda: false, wgsl: false },
+        vouched: Vouched { cuda: None, wgsl: None },
     }
 }

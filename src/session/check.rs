@@ -2,8 +2,8 @@
 //! own may not.
 
 use crate::error::{Error, Result};
-use crate::op::pass_operands;
-use crate::rung::{Operand, Rung, Source, Stored, Workspace};
+use crate::op::{Op, pass_operands};
+use crate::rung::{Language, Operand, Rung, Source, Stored, Workspace};
 
 /// Refuses a row with a pass of no threads or an empty tile, or one that is bound to an operand that
 /// is not there.
@@ -44,19 +44,22 @@ pub(super) fn check_row(label: &str, rung: &Rung, inputs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a CUDA kernel of this crate, or a library's call, in a row that is not its own or for another op: it reaches as
-/// far as row, params and grid let it, so safe code may change none of them.
-pub(super) fn check_vouched(label: &str, rung: &Rung) -> Result<()> {
+/// Refuses CUDA kernels and calls of a library in a row that neither ships with the op nor is vouched for with it: they
+/// reach as far as row, params and grid let them, so safe code may change none of those.
+pub(super) fn check_vouched(label: &str, op: &dyn Op, rung: &Rung) -> Result<()> {
     let is_harmless = |source: &Source| matches!(source, Source::Native(_) | Source::Absent { .. });
-    let passes = rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()).map(|own| (own.vouched, &own.cuda));
-    let mut kernels = passes.chain([(rung.vouched.cuda, &rung.cuda)]);
-    if kernels.all(|(vouched, source)| vouched || is_harmless(source)) {
+    let mut sources =
+        rung.passes.iter().filter_map(|pass| pass.kernel.as_ref()).map(|own| &own.cuda).chain([&rung.cuda]);
+    if sources.all(is_harmless) || rung.is_vouched_for(Language::Cuda, op) {
         return Ok(());
     }
-    Err(Error::unsupported(
-        label,
-        "a CUDA kernel of this crate runs with the row and the op that it ships with; `Rung::with_cuda` vouches for another",
-    ))
+    let because = match rung.vouched.cuda {
+        Some(_) => "its CUDA kernel was vouched for with another op or before the row was changed",
+        None => {
+            "a CUDA kernel of this crate runs with the row and the op that it ships with; `Rung::vouched_for` lets another run"
+        }
+    };
+    Err(Error::unsupported(label, because))
 }
 
 #[cfg(test)]

@@ -104,14 +104,13 @@ impl<B: Backend> Session<B> {
         check_row(&label, rung, operands.inputs.len())?;
         let ships = op::ships(op, rung);
         if !ships && device.language() == Language::Cuda {
-            check_vouched(&label, rung)?;
+            check_vouched(&label, op, rung)?;
         }
         op::accepts(op, rung, device.language(), problem)?;
         self.check_cooperative(&label, rung)?;
         self.check_block(&label, rung, problem)?;
-        let mut rung = rung.tuned(device.language(), problem.element.size());
-        rung.trusted &= ships || rung.vouched.wgsl;
-        let rung = &rung;
+        let trusted = if ships { rung.trusted } else { rung.is_vouched_for(Language::Wgsl, op) };
+        let rung = &Rung { trusted, ..rung.tuned(device.language(), problem.element.size()) };
         let exact = matches!(rung.wgsl, Source::Native(_)) || matches!(rung.cuda, Source::Native(_));
         let flaw = match &rung.promise {
             Promise::Nothing { because } => Some(because.to_string()),

@@ -182,7 +182,7 @@ impl Wgpu {
             };
             // SAFETY: `trusted` is only set for this crate's own shaders, whose loops all end (the
             // simulator runs every one in the tests), or by a caller of the unsafe
-            // `Rung::with_trusted_wgsl`, who vouched for it. Bounds checks stay on, except where
+            // `Rung::vouched_for`, who vouched for it. Bounds checks stay on, except where
             // the injected ones would hide from the driver how workgroup memory is laid out: the
             // shaders with cooperative matrices. Their indices into workgroup memory depend on
             // constants and the thread's number alone, those into storage are clamped to the

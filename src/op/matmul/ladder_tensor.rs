@@ -373,7 +373,6 @@ fn copy(operand: usize, turn: Switch) -> Pass {
             arch: Arch::Compute70,
             wgsl: Source::Absent { because: NO_WGSL.into() },
             trusted: true,
-            vouched: false,
             constants: vec![("OPERAND", operand as u32)].into(),
             switches: vec![stored, turn].into(),
         }),
@@ -398,7 +397,6 @@ fn copied(rung: Rung, turn_b: Switch, b_stored: Stored, maps: Vec<TensorMapRow>)
         arch: rung.cuda_needs.arch,
         wgsl: rung.wgsl.clone(),
         trusted: true,
-        vouched: false,
         constants: rung.constants.clone(),
         switches: rung.switches.clone(),
     };
