@@ -40,7 +40,10 @@ fn file_error(path: &Path, problem: impl std::fmt::Display) -> Error {
 /// beyond 64 bits.
 pub fn read(path: &Path) -> Result<Matrix> {
     let mut file = BufReader::new(std::fs::File::open(path).map_err(|e| file_error(path, e))?);
-    let text = header_text(&mut file).map_err(|e| file_error(path, format!("not a .npy file: {e}")))?;
+    let text = header_text(&mut file).map_err(|e| match e.kind() {
+        std::io::ErrorKind::UnexpectedEof => file_error(path, "not a .npy file: it ends before its header does"),
+        _ => file_error(path, format!("not a .npy file: {e}")),
+    })?;
     let header =
         Header::of(&text).ok_or_else(|| file_error(path, format!("not a .npy file: its header is {text:?}")))?;
     let &[rows, cols] = header.shape.as_slice() else {

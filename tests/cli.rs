@@ -85,6 +85,46 @@ fn cli_numbers_that_make_no_sense_are_refused() {
     refused(&["run", "transpose", "--rows", "5000000000", "--cols", "1"], "5000000000 rows");
     refused(&["run", "transpose", "--rows", "many"], "many");
     refused(&["run", "reduce", "--len", "0"], "0 elements");
+    refused(&["run", "transpose", "--size", "-5"], "--size = -5");
+    refused(&["run", "transpose", "--seed", "-1"], "a whole number from 0 on, of at most 64 bits");
+    refused(&["run", "transpose", "--size", "1024", "--ld", "100"], "100 is below its minimum, 1024");
+    refused(&["compare", "a.json", "b.json", "--threshold", "-1"], "--threshold = -1");
+    refused(&["advise", "--bytes", "99999999999G"], "2^64 - 1");
+    for groups in ["0", "1,65536"] {
+        let shader = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/copy/scalar.wgsl");
+        refused(&["check", shader, "--groups", groups], "each is from 1 to 65535");
+    }
+}
+
+/// The formats of each verb are in its help, and another one is refused before anything is measured.
+#[test]
+fn out_formats_and_languages_are_refused_before_any_work() {
+    let verbs: [(&[&str], &str); 6] = [
+        (&["compare", "a.json", "b.json"], "table, markdown, json"),
+        (&["limits"], "table, markdown, json"),
+        (&["profile", "transpose"], "table, markdown, json"),
+        (&["claims"], "table, markdown, json"),
+        (&["tune", "transpose"], "text, table, json"),
+        (&["advise", "--bytes", "1K"], "text, table, json"),
+    ];
+    for (verb, formats) in verbs {
+        let with = |more: &[&'static str]| [verb, more].concat();
+        refused(&with(&["--format", "svg"]), &format!("unknown format 'svg'; known: {formats}"));
+        if verb[0] != "claims" {
+            let (_, help, _) = run(&[verb[0], "--help"]);
+            assert!(help.contains(formats) && !help.contains("csv"), "{help}");
+            refused(&with(&["--output", "x.svg"]), "unknown format 'svg'");
+            refused(&with(&["--output", "/no/such/folder/x.json"]), "cannot be written");
+        }
+    }
+    refused(&["run", "transpose", "--lang", "fr"], "unknown language 'fr'; known: en, zh");
+}
+
+#[test]
+fn a_run_in_which_nothing_could_run_ends_2_with_the_reason() {
+    let (code, out, err) = run(&["run", "transpose", "--size", "200000", "--backend", "sim"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("no rung could") && err.contains("allows") && !out.contains("verified"), "{out}{err}");
 }
 
 #[test]

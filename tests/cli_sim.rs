@@ -235,6 +235,10 @@ fn shaders_that_cannot_run_say_why() {
     refused(&["check", &invalid, "--groups", "4"], "line 11");
     refused(&["check", &good, "--entry", "revers"], "reverse");
     refused(&["check", &good, "--groups", "4", "--buffer", "0=200xf32", "--buffer", "2=u32:200,0"], "output");
+    refused(
+        &["check", &good, "--groups", "4", "--buffer", "7=200xf32"],
+        "--buffer 0.7 is left out: the entry point uses",
+    );
     refused(&["check", &good, "--override", "STEEP=2"], "STEEP");
     let texture = folder.with(
         "texture.wgsl",

@@ -1,6 +1,6 @@
 //! `advise`: where should this data go?
 
-use super::output::{OutputArguments, bad};
+use super::output::{OutputArguments, TEXTS, bad};
 use super::selectors::DeviceArguments;
 use clap::Args;
 use gpu_ladder::advise::{ACCESSES, Data, SHARINGS, advise as place};
@@ -51,7 +51,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<bool> {
         sharing: SHARINGS[sharing].1,
     };
     let language = arguments.output.language()?;
-    let json = arguments.output.json_or(&["text", "table"])?;
+    let json = arguments.output.one_of(TEXTS)? == "json";
     let select = arguments.device.select();
     let any = pollster::block_on(async {
         match arguments.device.backend.first() {
@@ -89,5 +89,5 @@ fn bytes(text: &str) -> Result<u64> {
         t => (t, 0),
     };
     let number = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|n| *n > 0);
-    number.ok_or_else(|| bad("--bytes", text, "a number of bytes above 0, such as 4096, 16K or 1G"))
+    number.ok_or_else(|| bad("--bytes", text, "a number of bytes from 1 to 2^64 - 1, such as 4096, 16K or 1G"))
 }

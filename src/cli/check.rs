@@ -1,7 +1,8 @@
 //! `check FILE.wgsl`: any compute shader on the simulator, no GPU needed.
 
 use super::explain::{annotated, summary, text_or_json};
-use super::terminal::print;
+use super::output::{bad, whole};
+use super::terminal::{complain, print};
 use clap::Args;
 use gpu_ladder::diagnose::{Finding, Measured, diagnose};
 use gpu_ladder::op::Distribution;
@@ -18,7 +19,7 @@ pub struct CheckArguments {
     #[arg(long)]
     entry: Option<String>,
     /// Workgroups, as X or X,Y or X,Y,Z.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = whole::<u32>)]
     groups: Vec<u32>,
     /// A buffer, as BINDING=DATA or GROUP.BINDING=DATA. DATA is 1024xf32 (seeded random), 4096 (bytes of
     /// zeros), u32:1,2,3 (values) or a path of a .npy file of f32.
@@ -34,7 +35,7 @@ pub struct CheckArguments {
     #[arg(long)]
     machine: Option<String>,
     /// The seed of random buffers.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>)]
     seed: Option<u64>,
     /// text or json.
     #[arg(long, default_value = "text")]
@@ -59,10 +60,6 @@ struct Config {
 
 fn file_error(path: &Path, problem: impl std::fmt::Display) -> Error {
     Error::File { path: path.display().to_string(), problem: problem.to_string() }
-}
-
-fn bad(option: &'static str, value: &str, problem: impl Into<String>) -> Error {
-    Error::Option { option, value: value.into(), problem: problem.into() }
 }
 
 /// Runs the shader and prints what was found; false for a hazard.
@@ -99,6 +96,7 @@ pub fn check(arguments: &CheckArguments) -> Result<bool> {
         given.push((place.into(), data.into()));
     }
     let mut bindings = buffers(&given, arguments.seed.or(config.seed).unwrap_or(1))?;
+    tell_of_strays(&program, &bindings);
     zeroed_uniforms(&program, &mut bindings);
     let needed = |error: SimError| match error.to_string() {
         text if text.starts_with("no buffer") => {
@@ -133,12 +131,25 @@ pub fn check(arguments: &CheckArguments) -> Result<bool> {
 }
 
 fn workgroups(groups: &[u32]) -> Result<[u32; 3]> {
-    match *groups {
-        [] => Ok([1, 1, 1]),
-        [x] => Ok([x, 1, 1]),
-        [x, y] => Ok([x, y, 1]),
-        [x, y, z] => Ok([x, y, z]),
-        _ => Err(bad("--groups", &format!("{groups:?}"), "at most three numbers")),
+    /// What every WebGPU device takes in each direction.
+    const MOST: u32 = 65_535;
+    let refused = |problem: String| bad("--groups", format!("{groups:?}"), problem);
+    if groups.len() > 3 {
+        return Err(refused("at most three numbers".into()));
+    }
+    if groups.iter().any(|count| !(1..=MOST).contains(count)) {
+        return Err(refused(format!("each is from 1 to {MOST}")));
+    }
+    Ok([0, 1, 2].map(|axis| groups.get(axis).copied().unwrap_or(1)))
+}
+
+/// Tells of buffers for bindings that the entry point does not use: a slip of the number, perhaps.
+fn tell_of_strays(program: &Program, bindings: &[Binding]) {
+    let used: Vec<(u32, u32)> = program.bindings().iter().map(|info| (info.group, info.binding)).collect();
+    for stray in bindings.iter().filter(|given| !used.contains(&(given.group, given.binding))) {
+        let used: Vec<String> = used.iter().map(|(group, binding)| format!("{group}.{binding}")).collect();
+        let used = if used.is_empty() { "none".into() } else { used.join(", ") };
+        complain(&format!("--buffer {}.{} is left out: the entry point uses {used}", stray.group, stray.binding));
     }
 }
 

@@ -1,5 +1,6 @@
 //! `claims`: what texts say about GPUs, tested on this one.
 
+use super::output::TABLES;
 use super::selectors::DeviceArguments;
 use super::terminal::{interrupted, listen, print};
 use clap::Args;
@@ -39,18 +40,15 @@ impl Progress for Steps {
 
 /// Settles the claims and prints them; those that an interruption left unmeasured are not in what is printed.
 pub fn claims(arguments: &ClaimsArguments) -> Result<bool> {
+    if !TABLES.contains(&arguments.format.as_str()) {
+        let known = TABLES.iter().map(|format| format.to_string()).collect();
+        return Err(Error::Unknown { kind: "format", word: arguments.format.clone(), known });
+    }
     let reports = if arguments.kept.is_empty() { vec![measured(arguments)?] } else { kept(&arguments.kept)? };
     let text = match arguments.format.as_str() {
-        "table" => reports.iter().map(Report::text).collect(),
         "json" => reports.iter().map(Report::json).collect(),
         "markdown" => page(&reports),
-        other => {
-            return Err(Error::Unknown {
-                kind: "format",
-                word: other.into(),
-                known: ["table", "markdown", "json"].map(String::from).to_vec(),
-            });
-        }
+        _ => reports.iter().map(Report::text).collect(),
     };
     print(&text);
     if arguments.kept.is_empty() && interrupted() { Err(Error::Interrupted) } else { Ok(true) }

@@ -1,6 +1,6 @@
 //! `compare`: what got slower, faster or wrong between two kept runs. Made to be a gate in CI.
 
-use super::output::{OutputArguments, bad};
+use super::output::{OutputArguments, TABLES, bad};
 use super::selectors::RowArguments;
 use super::terminal::{complain, unicode};
 use clap::Args;
@@ -47,6 +47,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<bool> {
     if !arguments.threshold.is_finite() || arguments.threshold < 0.0 {
         return Err(bad("--threshold", arguments.threshold.to_string(), "per cent, not below 0"));
     }
+    let format = arguments.output.one_of(TABLES)?;
     let (before, after) = match (arguments.baseline.as_slice(), arguments.files.as_slice()) {
         ([], [before, after]) => (vec![before.clone()], vec![after.clone()]),
         ([], files) => {
@@ -82,7 +83,6 @@ pub fn compare(arguments: &CompareArguments) -> Result<bool> {
         .cloned()
         .collect();
     let unicode = arguments.output.output.is_none() && unicode();
-    let format = arguments.output.format.as_deref().unwrap_or("table");
     arguments.output.text(&print(format, &all, &shown, &options, unicode)?)?;
     Ok(!all.iter().any(|c| c.change.is_regression()))
 }

@@ -1,5 +1,6 @@
 //! `explain OP/RUNG`: the annotated source of a rung, its summary, and the step from the rung below.
 
+use super::output::whole;
 use super::selectors::problem_of_size;
 use super::terminal::print;
 use clap::Args;
@@ -18,7 +19,7 @@ pub struct ExplainArguments {
     /// The rung, as OP/RUNG; see `list`.
     rung: String,
     /// Every dimension of the problem (default: 256, or what the rung takes).
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>)]
     size: Option<u64>,
     /// The machine model.
     #[arg(long, default_value = "nvidia-h200")]

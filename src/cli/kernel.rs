@@ -1,6 +1,6 @@
 //! A kernel of the user's own as a rung of an op: read from a file, described by flags or a small TOML.
 
-use super::output::bad;
+use super::output::{bad, whole};
 use clap::Args;
 use gpu_ladder::op::Op;
 use gpu_ladder::rung::{Arch, Grid, Language, Rung};
@@ -19,10 +19,10 @@ pub struct KernelArguments {
     #[arg(long, requires = "kernel")]
     entry: Option<String>,
     /// Threads of a block, as X,Y,Z (WGSL says it by itself).
-    #[arg(long, value_delimiter = ',', requires = "kernel")]
+    #[arg(long, value_delimiter = ',', requires = "kernel", value_parser = whole::<u32>)]
     block: Vec<u32>,
     /// Columns and rows that a block takes, or elements of a vector (default: as many as its threads).
-    #[arg(long, value_delimiter = ',', requires = "kernel")]
+    #[arg(long, value_delimiter = ',', requires = "kernel", value_parser = whole::<u32>)]
     tile: Vec<u32>,
     /// Blocks numbered along one dimension.
     #[arg(long, requires = "kernel")]
@@ -31,7 +31,7 @@ pub struct KernelArguments {
     #[arg(long, requires = "kernel")]
     constant: Vec<String>,
     /// Shared memory that the launch gives a block, in bytes (CUDA).
-    #[arg(long, requires = "kernel")]
+    #[arg(long, requires = "kernel", value_parser = whole::<u32>)]
     dynamic_shared: Option<u32>,
     /// The target: compute_70, compute_80, compute_90 or sm_90a (CUDA).
     #[arg(long, requires = "kernel")]

@@ -1,6 +1,6 @@
 //! `limits`: the measured ceilings of a device, kept with it and used by the reports.
 
-use super::output::OutputArguments;
+use super::output::{OutputArguments, TABLES};
 use super::selectors::DeviceArguments;
 use super::terminal::{Watched, complain, unicode};
 use clap::Args;
@@ -27,8 +27,7 @@ pub struct LimitsArguments {
 /// Measures or remembers, and prints.
 pub fn limits(arguments: &LimitsArguments) -> Result<bool> {
     let asked_timing = arguments.timing.timing()?;
-    let format = arguments.output.format.as_deref().unwrap_or("table");
-    print(format, &[], false)?;
+    let format = arguments.output.one_of(TABLES)?;
     let named = arguments.device.backend.as_slice();
     let asked: Vec<&str> = match named {
         [] => BACKENDS.iter().filter(|(name, built)| *built && *name != "sim").map(|(name, _)| *name).collect(),

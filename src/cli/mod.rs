@@ -27,16 +27,22 @@ struct Verb {
     about: &'static str,
     examples: &'static [&'static str],
     flags: fn(Command) -> Command,
+    /// What --format takes, where it is not every format of rows.
+    formats: Option<&'static [&'static str]>,
     call: fn(&ArgMatches) -> Result<bool>,
 }
 
 macro_rules! verb {
-    ($name:literal, $about:literal, $module:ident::$function:ident($arguments:ident), [$($example:literal),* $(,)?]) => {
+    ($name:literal, $about:literal, $call:ident::$function:ident($arguments:ident), [$($example:literal),* $(,)?]) => {
+        verb!($name, $about, $call::$function($arguments), formats None, [$($example),*])
+    };
+    ($name:literal, $about:literal, $module:ident::$function:ident($arguments:ident), formats $formats:expr, [$($example:literal),* $(,)?]) => {
         Verb {
             name: $name,
             about: $about,
             examples: &[$($example),*],
             flags: <$module::$arguments as Args>::augment_args,
+            formats: $formats,
             call: |matches| {
                 let arguments = $module::$arguments::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
                 $module::$function(&arguments)
@@ -69,6 +75,7 @@ const VERBS: &[Verb] = &[
         "compare",
         "Compare two kept runs row by row; ends 1 where something got slower",
         compare::compare(CompareArguments),
+        formats Some(output::TABLES),
         [
             "compare before.json after.json",
             "compare --baseline main-1.json,main-2.json mine-1.json mine-2.json --threshold 3",
@@ -99,24 +106,28 @@ const VERBS: &[Verb] = &[
         "limits",
         "Measure what a device can do at most: copies, multiply-adds, shared memory, launches",
         limits::limits(LimitsArguments),
+        formats Some(output::TABLES),
         ["limits", "limits --backend cuda --again --format json"]
     ),
     verb!(
         "tune",
         "Find the fastest right rung for a problem on this device, and keep it for the library",
         tune::tune(TuneArguments),
+        formats Some(output::TEXTS),
         ["tune matmul --m 512 --n 512 --k 64", "tune transpose --shape 1000x777 --element f16 --dry-run"]
     ),
     verb!(
         "profile",
         "Hardware counters by Nsight Compute (CUDA) beside the simulator's, rung by rung",
         profile::profile(ProfileArguments),
+        formats Some(output::TABLES),
         ["profile transpose --size 1024", "profile matmul/tiled --size 256 --format json"]
     ),
     verb!(
         "advise",
         "Say where data should go on a device: registers, shared, constant or global memory, and why",
         advise::advise(AdviseArguments),
+        formats Some(output::TEXTS),
         [
             "advise --bytes 16K --access strided --reuse 32 --shared-by block",
             "advise --bytes 1G --access random --backend sim",
@@ -147,8 +158,16 @@ fn command() -> Command {
     for verb in VERBS {
         let examples: Vec<String> = verb.examples.iter().map(|line| format!("  gpu-ladder {line}")).collect();
         let help = format!("Examples:\n{}", examples.join("\n"));
-        command = command
-            .subcommand((verb.flags)(Command::new(verb.name)).about(verb.about).long_about(None).after_help(help));
+        // A value below 0 is refused as the value it is, not as an unknown flag.
+        let mut subcommand = (verb.flags)(Command::new(verb.name)).mut_args(|flag| {
+            let takes_value = !flag.is_positional() && flag.get_action().takes_values();
+            flag.allow_negative_numbers(takes_value)
+        });
+        if let Some(formats) = verb.formats {
+            let says = format!("{} (default: what the name of --output says, else {})", formats.join(", "), formats[0]);
+            subcommand = subcommand.mut_arg("format", |flag| flag.help(says));
+        }
+        command = command.subcommand(subcommand.about(verb.about).long_about(None).after_help(help));
     }
     command
 }

@@ -13,13 +13,15 @@ use gpu_ladder::sim::Machine;
 use gpu_ladder::words::Language;
 use gpu_ladder::{Element, Error, Problem, Result};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 #[derive(Args, Clone)]
 pub struct OutputArguments {
     /// table, markdown, csv, json, html, svg or screen (default: what the name of --output says, else table).
+    // The verbs that know fewer say so in their own help, see `Verb::formats`.
     #[arg(long)]
     pub format: Option<String>,
-    /// Write the results to this file. `run` writes what it has so far from time to time.
+    /// Write the results to this file, which is whole at any moment; `run` adds to it while it goes on.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// en or zh (default: the locale's).
@@ -34,39 +36,38 @@ impl OutputArguments {
     /// The format asked for by name, by the file's ending, or the table. Whatever is wrong with
     /// either is said before any work is done.
     pub fn format(&self) -> Result<&'static Format> {
+        self.word("table", report::FORMATS.iter().map(|format| format.name)).and_then(report::find)
+    }
+
+    /// The one of `formats` that is asked for by name or by the file's ending, or `default`. Whatever is wrong with
+    /// the format, the file or the language is said before any work is done.
+    fn word(&self, default: &'static str, formats: impl Iterator<Item = &'static str>) -> Result<&'static str> {
         if let Some(path) = &self.output {
             file::check_writable(path)?;
         }
+        self.language()?;
         let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
-        match (&self.format, ending) {
-            (Some(name), _) => report::find(name),
-            (None, Some(ending)) => report::by_ending(ending),
-            (None, None) => report::find("table"),
-        }
+        let word = match (&self.format, ending) {
+            (Some(name), _) => name,
+            (None, Some(ending)) => report::by_ending(ending)?.name,
+            (None, None) => return Ok(default),
+        };
+        let formats: Vec<&str> = formats.collect();
+        formats.iter().find(|format| **format == word).copied().ok_or_else(|| Error::Unknown {
+            kind: "format",
+            word: word.into(),
+            known: formats.iter().map(|format| format.to_string()).collect(),
+        })
+    }
+
+    /// The one of a verb's own formats that is asked for; the first where nothing is.
+    pub fn one_of(&self, formats: &[&'static str]) -> Result<&'static str> {
+        self.word(formats[0], formats.iter().copied())
     }
 
     /// The language asked for, else that of the locale.
     pub fn language(&self) -> Result<Language> {
         language(self.lang.as_deref())
-    }
-
-    /// Whether a verb that prints text or JSON is asked for JSON, by name or by the file's ending; `texts` are
-    /// the words for its text.
-    pub fn json_or(&self, texts: &[&str]) -> Result<bool> {
-        if let Some(path) = &self.output {
-            file::check_writable(path)?;
-        }
-        let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
-        match (self.format.as_deref(), ending) {
-            (Some("json"), _) | (None, Some("json")) => Ok(true),
-            (None, _) => Ok(false),
-            (Some(word), _) if texts.contains(&word) => Ok(false),
-            (Some(word), _) => Err(Error::Unknown {
-                kind: "format",
-                word: word.into(),
-                known: texts.iter().chain(&["json"]).map(|word| word.to_string()).collect(),
-            }),
-        }
     }
 
     /// Prints rows, or writes them to the file: a digest of them, where `all` does not ask for every one.
@@ -106,6 +107,17 @@ impl OutputArguments {
             }
         }
     }
+}
+
+/// The formats of verbs that print tables of their own.
+pub const TABLES: &[&str] = &["table", "markdown", "json"];
+
+/// The formats of verbs that print text.
+pub const TEXTS: &[&str] = &["text", "table", "json"];
+
+/// A whole number of a flag, or what is asked for in its place.
+pub fn whole<T: FromStr>(text: &str) -> std::result::Result<T, String> {
+    text.parse().map_err(|_| format!("a whole number from 0 on, of at most {} bits", 8 * size_of::<T>()))
 }
 
 /// The language of a tag, else that of the locale.

@@ -1,7 +1,7 @@
 //! `profile`: hardware counters by Nsight Compute beside the simulator's, rung by rung. Where the
 //! profiler or the right to use it is missing, the cause is named and the simulator's stand alone.
 
-use super::output::{OutputArguments, bad};
+use super::output::{OutputArguments, TABLES, bad};
 use super::selectors::ProblemArguments;
 use super::terminal::{Spinner, complain, unicode};
 use clap::Args;
@@ -54,8 +54,7 @@ pub fn profile(arguments: &ProfileArguments) -> Result<bool> {
     };
     op.check(problem)?;
     let machine = Machine::load(&arguments.machine).map_err(|e| bad("--machine", &arguments.machine, e.to_string()))?;
-    let format = arguments.output.format.as_deref().unwrap_or("table");
-    counters::print(format, "", &[], false)?;
+    let format = arguments.output.one_of(TABLES)?;
     let spinner = Spinner::new();
     spinner.say(&format!("profiling {} rungs", rungs.len()));
     let profiled = Profiler::find(arguments).and_then(|profiler| profiler.measure(op, &rungs, problem));

@@ -1,7 +1,7 @@
 //! `run`: climb a ladder.
 
 use super::kernel::KernelArguments;
-use super::output::{OutputArguments, bad};
+use super::output::{OutputArguments, bad, whole};
 use super::selectors::{DeviceArguments, ProblemArguments, light_size, problem_of_size, simulated_size};
 use super::terminal::{Watched, complain};
 use clap::Args;
@@ -9,7 +9,7 @@ use gpu_ladder::backend::Select;
 use gpu_ladder::climb::{Ascent, Climb, Progress};
 use gpu_ladder::npy::{self, Matrix};
 use gpu_ladder::op::{self, Op};
-use gpu_ladder::report::{Format, Row};
+use gpu_ladder::report::{Cell, Format, Row};
 use gpu_ladder::{Error, Problem, Result, Timing};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct RunArguments {
     #[command(flatten)]
     problem: ProblemArguments,
     /// The seed of generated inputs.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// An f32 matrix in place of a generated one: a NumPy file for transpose, a Matrix Market file for
     /// spmv, whose vector stays generated; an --output that ends in .npy then takes the result.
@@ -68,13 +68,13 @@ pub struct TimingArguments {
     #[arg(long, allow_hyphen_values = true)]
     warmup: Option<String>,
     /// Exactly this many rounds of samples.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>)]
     iters: Option<usize>,
     /// Run on one buffer set again and again instead of rotating past the cache.
     #[arg(long)]
     warm_cache: bool,
     /// Runs of a sample, one behind the other, whose mean it is: what a start costs is shared out.
-    #[arg(long, value_name = "RUNS", default_value_t = 1)]
+    #[arg(long, value_name = "RUNS", default_value_t = 1, value_parser = whole::<usize>)]
     in_a_row: usize,
 }
 
@@ -160,8 +160,17 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     }
     match ascent.stopped {
         Some(error) => Err(error),
-        None => Ok(ascent.rows.iter().all(|row| !row.is_failure())),
+        None => {
+            nothing_ran(&climb, &ascent.rows).map_or_else(|| Ok(ascent.rows.iter().all(|row| !row.is_failure())), Err)
+        }
     }
+}
+
+/// Why not a single rung could run, where that is so.
+fn nothing_ran(climb: &Climb, rows: &[Row]) -> Option<Error> {
+    let first = rows.first().filter(|_| rows.iter().all(|row| matches!(row.cell, Cell::Absent(_))))?;
+    let because = format!("no rung could; {} on {}: {}", first.rung, first.backend, first.cell.reason()?);
+    Some(Error::Unsupported { what: format!("running {}", climb.op.name()), because })
 }
 
 /// Tells of problems that are smaller than a GPU's, where the caller named no size.

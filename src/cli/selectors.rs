@@ -1,6 +1,6 @@
 //! Which problems, rungs and devices: the flags that every verb shares.
 
-use super::output::bad;
+use super::output::{bad, whole};
 use clap::Args;
 use gpu_ladder::backend::Select;
 use gpu_ladder::op::Op;
@@ -31,7 +31,8 @@ impl DeviceArguments {
 /// `100..1000+100` adds, `256..4096` doubles.
 #[derive(Args)]
 pub struct ProblemArguments {
-    /// Every dimension that is not given by its own name (default 1024; less on the simulator and software adapters): 4096, 256,512 or 1024..16384*2.
+    /// Every dimension that is not given by its own name: 4096, 256,512 or 1024..16384*2 (default: 1024; less on the
+    /// simulator, on software adapters and under `profile`).
     #[arg(long)]
     size: Option<String>,
     /// All dimensions at once, such as 8191x8193; several by commas.
@@ -68,10 +69,10 @@ pub struct ProblemArguments {
     #[arg(long)]
     result: Option<String>,
     /// Elements from one row to the next, of every operand (default: no gaps).
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>)]
     ld: Option<u64>,
     /// Matrices.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     batch: u64,
     /// f32, f64, f16, bf16, i8 ...; several by commas (default: the op's first, mostly f32).
     #[arg(long, value_delimiter = ',')]

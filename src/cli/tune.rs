@@ -1,6 +1,6 @@
 //! `tune`: the fastest right rung for a problem on this device, kept for the library's later calls.
 
-use super::output::OutputArguments;
+use super::output::{OutputArguments, TEXTS};
 use super::selectors::{DeviceArguments, ProblemArguments};
 use super::terminal::{Spinner, complain};
 use clap::Args;
@@ -57,7 +57,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<bool> {
     let problems = arguments.problem.problems(op, SIZE)?;
     problems.iter().try_for_each(|problem| op.check(problem).map(|_| ()))?;
     let language = arguments.output.language()?;
-    let json = arguments.output.json_or(&["table", "text"])?;
+    let json = arguments.output.one_of(TEXTS)? == "json";
     let backend = arguments.device.backend.first().map_or("auto", String::as_str);
     let gpu = pollster::block_on(Gpu::open_on_async(backend, &arguments.device.select()))?;
     // What it takes now is compiled and verified first, which a simulator does for most of a minute.

@@ -60,7 +60,9 @@ fn one(rows: &[Row], page: &Page) -> String {
     if timed {
         text += &times(&kept, &backends, &mut notes).text(width);
     } else if rows.iter().all(|row| row.counters.is_none()) {
-        text += &format!("{}\n", words::ONLY_VERIFIED.text(language));
+        if rows.iter().any(|row| row.cell.verdict() == "verified") {
+            text += &format!("{}\n", words::ONLY_VERIFIED.text(language));
+        }
         text += &verdicts(&kept, &backends, &mut notes).text(width);
     } else {
         text += &format!("{}\n", words::NO_TIME.text(language));
@@ -198,7 +200,8 @@ fn facts(rows: &[Row], page: &Page, width: usize) -> String {
     let language = page.background.language;
     let text = |said: Said| said.text(language);
     let mut facts = Vec::new();
-    if rows.iter().all(|row| matches!(row.cell.verdict(), "verified" | "absent")) {
+    let is = |verdict: &'static str| move |row: &Row| row.cell.verdict() == verdict;
+    if rows.iter().any(is("verified")) && rows.iter().all(|row| is("verified")(row) || is("absent")(row)) {
         facts.push(words::EVERY_OUTPUT.text(language).to_string());
     }
     let half = |row: &Row| Some((row.median_high_ms? - row.median_low_ms?) / (2.0 * row.median_ms?) * 100.0);
