@@ -1,7 +1,7 @@
 //! `limits`: the measured ceilings of a device, kept with it and used by the reports.
 
 use super::output::{OutputArguments, TABLES};
-use super::selectors::DeviceArguments;
+use super::selectors::{DeviceArguments, missing};
 use super::terminal::{Watched, complain, unicode};
 use clap::Args;
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Clock, Device};
@@ -45,7 +45,7 @@ pub fn limits(arguments: &LimitsArguments) -> Result<bool> {
             Ok(any) if named.is_empty() && open.iter().any(|first| stands_for(first.device(), any.device())) => {}
             Ok(any) => open.push(any),
             Err(error @ Error::Unknown { .. }) => return Err(error),
-            Err(error) => reasons.push(format!("{name}: {error}")),
+            Err(error) => reasons.push(missing(name, &error)),
         }
     }
     for reason in &reasons {

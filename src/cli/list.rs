@@ -1,6 +1,6 @@
 //! `list` and `info`: what there is.
 
-use super::selectors::DeviceArguments;
+use super::selectors::{DeviceArguments, missing};
 use super::terminal::print;
 use clap::Args;
 use gpu_ladder::backend::{Any, BACKENDS, Backend, Clock, Device};
@@ -101,7 +101,7 @@ pub fn info(arguments: &InfoArguments) -> Result<bool> {
                 text.push_str(&describe(any.device()));
             }
             Err(error @ Error::Unknown { .. }) => return Err(error),
-            Err(error) => text.push_str(&format!("{name}: unavailable: {error}\n")),
+            Err(error) => text += &format!("{}\n", missing(name, &error)),
         }
     }
     print(&text);

@@ -20,6 +20,7 @@ mod tune;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use gpu_ladder::Result;
+use gpu_ladder::sim::Machine;
 
 /// A verb: what the help says of it, which flags it takes, and what it does.
 struct Verb {
@@ -152,7 +153,12 @@ fn command() -> Command {
     let mut command = Command::new("gpu-ladder")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Optimisation ladders of GPU kernels: verified, timed against the hardware's limit, explained")
-        .after_help("Exit codes: 0 all as it should be, 1 a wrong result or a regression, 2 could not run.")
+        .after_help(
+            "Exit codes: 0 all as it should be, 1 a wrong result or a regression, 2 could not run.\n\n\
+             Environment: GPU_LADDER_STATE and GPU_LADDER_CACHE name the folders in which measured limits and tuned \
+             choices are kept (default: the platform's); GPU_LADDER_NVRTC is the path of NVRTC, GPU_LADDER_CUBLAS the \
+             folder of cuBLAS, where they are not found by themselves.",
+        )
         .subcommand_required(true)
         .arg_required_else_help(true);
     for verb in VERBS {
@@ -161,6 +167,9 @@ fn command() -> Command {
         // A value below 0 is refused as the value it is, not as an unknown flag.
         let mut subcommand = (verb.flags)(Command::new(verb.name)).mut_args(|flag| {
             let takes_value = !flag.is_positional() && flag.get_action().takes_values();
+            let models =
+                || format!("The simulator's machine model: {}", Machine::names().collect::<Vec<_>>().join(", "));
+            let flag = if flag.get_id() == "machine" { flag.help(models()) } else { flag };
             flag.allow_negative_numbers(takes_value)
         });
         if let Some(formats) = verb.formats {

@@ -2,7 +2,7 @@
 
 use super::kernel::KernelArguments;
 use super::output::{OutputArguments, bad, whole};
-use super::selectors::{DeviceArguments, ProblemArguments, light_size, problem_of_size, simulated_size};
+use super::selectors::{DeviceArguments, ProblemArguments, light_size, missing, problem_of_size, simulated_size};
 use super::terminal::{Watched, complain};
 use clap::Args;
 use gpu_ladder::backend::Select;
@@ -139,7 +139,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     drop(kept);
     let partial = ascent.stopped.is_some();
     for (backend, error) in &ascent.missing {
-        complain(&format!("{backend}: {error}"));
+        complain(&missing(backend, error));
     }
     smaller(&climb, &ascent);
     let mut leaks: Vec<&String> = ascent.rows.iter().flat_map(|row| &row.device_leaks).collect();

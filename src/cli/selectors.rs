@@ -27,6 +27,14 @@ impl DeviceArguments {
     }
 }
 
+/// Why a backend that was looked for is not there, in a line.
+pub fn missing(backend: &str, error: &Error) -> String {
+    match error {
+        Error::NoBackend { because, remedy, .. } => format!("{backend}: unavailable: {because}. {remedy}"),
+        other => format!("{backend}: unavailable: {other}"),
+    }
+}
+
 /// The problems of an op. Numbers are single, lists (`256,512`), or ranges: `1024..16384*2` multiplies,
 /// `100..1000+100` adds, `256..4096` doubles.
 #[derive(Args)]
