@@ -1,5 +1,5 @@
 // Idea. Tiles of two widths: where the last round of tiles would leave multiprocessors without one, rows of tiles are divided into one tile more, some of them a little narrower, so that every multiprocessor has the same to do.
-// Changed from the rung below. The list of tiles has the wide ones first, then the narrow ones, which have products of their own. What a tile has of a part that it does not fill is stored by threads, not in bulk. The parts of a finished tile leave several steps apart and the consumers take turns, so that shared memory never has much of C to carry beside the operands.
+// Changed from the rung below. The list of tiles has the wide ones first, then the narrow ones, which have products of their own; in one of two neighbours the first consumer has 8 columns less, in the next the second. The producer tells the consumers their tiles. What a tile has of a part that it does not fill is stored by threads, not in bulk. The parts of a finished tile leave several steps apart and the consumers take turns, so that shared memory never has much of C to carry beside the operands.
 // A thread owns. As consumer 1/128 of a 64 x BLOCK_N strip of C (BLOCK_N / 2 sums); one producer thread owns the ring of operand tiles.
 // Memory traffic. As below.
 // Needs. sm_90a, tensor maps of a, b and c (inner dimension contiguous, 16-byte base and strides, 128-byte swizzle), dynamic shared memory.
@@ -20,7 +20,7 @@
 #define SWAPPED 0  // 1: computes b^T a^T and stores it turned: the widths of tiles lie along m (OUTPUT_F32 0)
 #endif
 #ifndef BLOCK_N
-#define BLOCK_N 256  // columns of a wide tile: 256, 224 or 192
+#define BLOCK_N 256  // columns of a wide tile: 256, 224, 192, 168 or 144
 #endif
 #ifndef STAGES
 #define STAGES 4
@@ -55,6 +55,9 @@
 #else
 #define NARROW (BLOCK_N - (RIGHT_ALONG_K ? 24 : 16))
 #endif
+// Columns that one consumer has less of a narrow tile; of the next one in the row the other consumer has them less.
+#define UNEVEN (RIGHT_ALONG_K ? 8 : 0)
+#define LESS (NARROW - UNEVEN)
 #define BLOCK_K 64  // the width of the swizzle
 #define BOX 64      // contiguous elements of one swizzled box
 #define MMA_K 16
@@ -67,9 +70,8 @@
 #define A_BYTES (BLOCK_M * BLOCK_K * 2)  // of the left tile
 #define BOX_BYTES (BOX * BLOCK_K * 2)
 #define BOXES_N ((BLOCK_N + BOX - 1) / BOX)
-#define B_BYTES (BOXES_N * BOX_BYTES)  // of the right tile, in whole boxes
+#define B_BYTES (RIGHT_ALONG_K ? BLOCK_N * LINE_BYTES : BOXES_N * BOX_BYTES)  // of the right tile, in whole boxes where they lie along its columns
 #define STAGE_BYTES (A_BYTES + B_BYTES)
-#define COPIED_BYTES (A_BYTES + (RIGHT_ALONG_K ? BLOCK_N * LINE_BYTES : B_BYTES))  // of a stage
 #define WARP_ROWS 16                          // rows of C in one bulk store
 #define STORE_BYTES (WARP_ROWS * LINE_BYTES)  // one bulk store
 #define STORE_COLUMNS (OUTPUT_F32 ? 32 : 64)  // of a product: 128 bytes of C, or 64 rows of it
@@ -80,9 +82,11 @@
 #define MOST_SPACING 8                        // where a tile has enough of them: C takes turns with the operands in shared memory
 #define CUT_OF_WIDE (BLOCK_N % STORE_COLUMNS ? BLOCK_N % STORE_COLUMNS : CHUNK)   // columns of a tile's last part, where it is cut
 #define CUT_OF_NARROW (NARROW % STORE_COLUMNS ? NARROW % STORE_COLUMNS : CHUNK)
+#define CUT_OF_LESS (LESS % STORE_COLUMNS ? LESS % STORE_COLUMNS : CHUNK)
 #define WORDS 16                              // of 32 bits that a thread holds of one part
 #define HOLD (!OUTPUT_F32)                    // a thread has registers for a finished tile beside the sums of the next
-#define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + CONSUMERS * WARPS * STORE_BUFFERS * STORE_BYTES + 2 * STAGES * 8)
+#define TURNS 8  // tiles of a block that shared memory knows: more than the ring has stages for, and two
+#define SHARED_BYTES (ATOM_BYTES + STAGES * STAGE_BYTES + CONSUMERS * WARPS * STORE_BUFFERS * STORE_BYTES + 2 * STAGES * 8 + TURNS * 16)
 
 typedef unsigned short T;
 #if OUTPUT_F32
@@ -125,8 +129,14 @@ __device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWA
 #define SUMS_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define SUMS_8(d, i) SUMS_4(d, i), SUMS_4(d, i + 4)
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
-#define SUMS_64(d) SUMS_32(d, 0), SUMS_32(d, 32)
-#define SUMS_84(d) SUMS_64(d), SUMS_8(d, 64), SUMS_8(d, 72), SUMS_4(d, 80)
+#define SUMS_56(d) SUMS_32(d, 0), SUMS_8(d, 32), SUMS_8(d, 40), SUMS_8(d, 48)
+#define SUMS_60(d) SUMS_56(d), SUMS_4(d, 56)
+#define SUMS_64(d) SUMS_60(d), SUMS_4(d, 60)
+#define SUMS_68(d) SUMS_64(d), SUMS_4(d, 64)
+#define SUMS_72(d) SUMS_68(d), SUMS_4(d, 68)
+#define SUMS_76(d) SUMS_72(d), SUMS_4(d, 72)
+#define SUMS_80(d) SUMS_76(d), SUMS_4(d, 76)
+#define SUMS_84(d) SUMS_80(d), SUMS_4(d, 80)
 #define SUMS_88(d) SUMS_84(d), SUMS_4(d, 84)
 #define SUMS_96(d) SUMS_88(d), SUMS_8(d, 88)
 #define SUMS_100(d) SUMS_96(d), SUMS_4(d, 96)
@@ -135,8 +145,14 @@ __device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWA
 #define SUMS_116(d) SUMS_112(d), SUMS_4(d, 112)
 #define SUMS_120(d) SUMS_116(d), SUMS_4(d, 116)
 #define SUMS_128(d) SUMS_120(d), SUMS_8(d, 120)
-#define R_64 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define R_84 R_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83"
+#define R_56 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55"
+#define R_60 R_56 ",%56,%57,%58,%59"
+#define R_64 R_60 ",%60,%61,%62,%63"
+#define R_68 R_64 ",%64,%65,%66,%67"
+#define R_72 R_68 ",%68,%69,%70,%71"
+#define R_76 R_72 ",%72,%73,%74,%75"
+#define R_80 R_76 ",%76,%77,%78,%79"
+#define R_84 R_80 ",%80,%81,%82,%83"
 #define R_88 R_84 ",%84,%85,%86,%87"
 #define R_96 R_88 ",%88,%89,%90,%91,%92,%93,%94,%95"
 #define R_100 R_96 ",%96,%97,%98,%99"
@@ -150,6 +166,8 @@ __device__ __forceinline__ unsigned int columns_of(const Params& p) { return SWA
                  "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." TYPE "." TYPE " {" R_##sums "}, " a ", " b ", p, 1, 1" MAJOR ";\n}" \
                  : SUMS_##sums(d) : "l"(left), "l"(right), "r"(more))
 template <int COLUMNS>
+struct Columns { enum { value = COLUMNS }; };
+template <int COLUMNS>
 __device__ __forceinline__ void wgmma(float (&d)[SUMS], unsigned long long left, unsigned long long right, int more) {
     if constexpr (COLUMNS == 256) WGMMA(256, 128, "%128", "%129", "%130");
     else if constexpr (COLUMNS == 240) WGMMA(240, 120, "%120", "%121", "%122");
@@ -160,6 +178,13 @@ __device__ __forceinline__ void wgmma(float (&d)[SUMS], unsigned long long left,
     else if constexpr (COLUMNS == 192) WGMMA(192, 96, "%96", "%97", "%98");
     else if constexpr (COLUMNS == 176) WGMMA(176, 88, "%88", "%89", "%90");
     else if constexpr (COLUMNS == 168) WGMMA(168, 84, "%84", "%85", "%86");
+    else if constexpr (COLUMNS == 160) WGMMA(160, 80, "%80", "%81", "%82");
+    else if constexpr (COLUMNS == 152) WGMMA(152, 76, "%76", "%77", "%78");
+    else if constexpr (COLUMNS == 144) WGMMA(144, 72, "%72", "%73", "%74");
+    else if constexpr (COLUMNS == 136) WGMMA(136, 68, "%68", "%69", "%70");
+    else if constexpr (COLUMNS == 128) WGMMA(128, 64, "%64", "%65", "%66");
+    else if constexpr (COLUMNS == 120) WGMMA(120, 60, "%60", "%61", "%62");
+    else if constexpr (COLUMNS == 112) WGMMA(112, 56, "%56", "%57", "%58");
 }
 
 // A wgmma descriptor of a 128-byte swizzled tile. Eight lines (1024 bytes) are one atom.
@@ -233,9 +258,12 @@ __device__ __forceinline__ float widen(Output value) {
 #endif
 }
 
-// How many of a row's tiles can be narrow.
-__device__ __forceinline__ unsigned int narrow_among(unsigned int tiles, unsigned int columns) {
-    return min(tiles, (tiles * BLOCK_N - columns) / (BLOCK_N - NARROW));
+// How many of a row's tiles can be narrow: of NARROW columns, or of NARROW for one consumer and LESS for the other, in turns.
+__device__ __forceinline__ unsigned int narrow_among(unsigned int tiles, unsigned int columns, bool uneven) {
+    const unsigned int excess = tiles * BLOCK_N - columns, pair = 2 * BLOCK_N - NARROW - LESS;
+    if (!uneven) return min(tiles, excess / (BLOCK_N - NARROW));
+    const unsigned int pairs = excess / pair;
+    return min(tiles, 2 * pairs + (excess - pairs * pair >= BLOCK_N - LESS));
 }
 // Rounds that the tiles need, divided quickly: one more would be slower, not wrong.
 __device__ __forceinline__ unsigned int rounds_of(unsigned int tiles, unsigned int blocks) {
@@ -247,10 +275,11 @@ struct Plan {
     unsigned int tiles_m, shorter, longer;  // rows of tiles: in one matrix, in all of either kind
     unsigned int columns;                   // of tiles in a shorter row
     unsigned int narrow, longer_narrow;     // narrow ones among them, and in a longer row
+    bool uneven;                            // a consumer has fewer columns of a narrow tile than the other
     __device__ __forceinline__ unsigned int wide_shorter() const { return shorter * (columns - narrow); }
     __device__ __forceinline__ unsigned int wide_longer() const { return longer * (columns + 1 - longer_narrow); }
     __device__ __forceinline__ unsigned int wide() const { return wide_shorter() + wide_longer(); }
-    __device__ __forceinline__ unsigned int tiles() const { return wide() + shorter * narrow + longer * longer_narrow; }
+    __device__ __forceinline__ unsigned int tiles() const { return shorter * columns + longer * (columns + 1); }
 };
 __device__ __forceinline__ Plan plan_of(const Params& p) {
     const unsigned int blocks = gridDim.x, columns = columns_of(p);
@@ -262,21 +291,25 @@ __device__ __forceinline__ Plan plan_of(const Params& p) {
     if (spare >= rows) more = spare / rows, longer = spare - more * rows;
     if (at_least + more >= at_most) more = at_most - at_least, longer = 0;
     const unsigned int across = at_least + more;
-    return Plan{tiles_m, rows - longer, longer, across, narrow_among(across, columns), narrow_among(across + 1, columns)};
+    const Plan even = {tiles_m, rows - longer, longer, across, narrow_among(across, columns, false), narrow_among(across + 1, columns, false), false};
+    if (UNEVEN == 0) return even;
+    const Plan uneven = {tiles_m, rows - longer, longer, across, narrow_among(across, columns, true), narrow_among(across + 1, columns, true), true};
+    return rounds_of(uneven.wide(), blocks) > rounds_of(even.wide(), blocks) ? even : uneven;  // fewer tiles are narrow there: enough of them?
 }
 
-struct Tile { unsigned int row, column, width, batch; };  // of the product: first row and column, columns
+enum Kind { WIDE, FIRST_NARROW, SECOND_NARROW, EVEN_NARROW };  // the first of two neighbours has LESS columns for the second consumer, the second for the first
+struct Tile { unsigned int row, column, kind, batch; };  // of the product: first row, first column of either consumer
 
 // Tiles of one width and kind of row go down RASTER rows, then one column to the right. The branches save divisions, which are long, where they are not needed.
 __device__ __forceinline__ Tile tile_at(unsigned int index, const Params& p) {
     const Plan plan = plan_of(p);
-    unsigned int first_row = 0, rows = plan.shorter, first_column = 0, columns = plan.columns - plan.narrow, width = BLOCK_N;
+    unsigned int first_row = 0, rows = plan.shorter, first_column = 0, columns = plan.columns - plan.narrow, kind = WIDE;
     if (index >= plan.wide_shorter()) {
         index -= plan.wide_shorter();
         first_row = plan.shorter, rows = plan.longer, columns = plan.columns + 1 - plan.longer_narrow;
         if (index >= plan.wide_longer()) {
             index -= plan.wide_longer();
-            first_column = columns * BLOCK_N, columns = plan.longer_narrow, width = NARROW;
+            first_column = columns * BLOCK_N, columns = plan.longer_narrow, kind = FIRST_NARROW;
             if (index >= plan.longer * columns) {
                 index -= plan.longer * columns;
                 first_row = 0, rows = plan.shorter, first_column = (plan.columns - plan.narrow) * BLOCK_N, columns = plan.narrow;
@@ -290,7 +323,10 @@ __device__ __forceinline__ Tile tile_at(unsigned int index, const Params& p) {
     const unsigned int column = height == RASTER ? in_group / RASTER : in_group / height;
     const unsigned int row = first_row + group * RASTER + in_group - column * height;
     const unsigned int batch = row < plan.tiles_m ? 0 : row / plan.tiles_m;
-    return Tile{(row - batch * plan.tiles_m) * BLOCK_M, first_column + column * width, width, batch};
+    if (kind == WIDE) first_column += column * BLOCK_N;
+    else if (!plan.uneven) first_column += column * NARROW, kind = EVEN_NARROW;
+    else first_column += column / 2 * (NARROW + LESS) + column % 2 * LESS, kind += column % 2;
+    return Tile{(row - batch * plan.tiles_m) * BLOCK_M, first_column, kind, batch};
 }
 
 // The first tile of a block: without most of the plan, whose instructions nobody has fetched yet, where it is a wide one of the first rows.
@@ -298,8 +334,8 @@ __device__ __forceinline__ Tile first_tile(const Params& p) {
     const unsigned int blocks = gridDim.x, columns = columns_of(p), index = blockIdx.x;
     const unsigned int rows = (rows_of(p) + BLOCK_M - 1) / BLOCK_M, across = (columns + BLOCK_N - 1) / BLOCK_N, tiles = rows * across;
     const unsigned int longer = rounds_of(tiles, blocks) * blocks - tiles;
-    const unsigned int wide = across - narrow_among(across, columns);
-    if (p.batch == 1 && rows >= longer + RASTER && index < RASTER * wide) return Tile{index % RASTER * BLOCK_M, index / RASTER * BLOCK_N, BLOCK_N, 0};
+    const unsigned int wide = across - narrow_among(across, columns, false);  // or more
+    if (__builtin_expect(p.batch == 1 && rows >= longer + RASTER && index < RASTER * wide, 1)) return Tile{index % RASTER * BLOCK_M, index / RASTER * BLOCK_N, WIDE, 0};
     return tile_at(index, p);
 }
 
@@ -405,10 +441,20 @@ __device__ __forceinline__ void store_cut(Output* c, unsigned int buffer, const 
     }
 }
 
+// What the producer tells the consumers of a tile: before it arrives at the barrier of the tile's first stage.
+__device__ __forceinline__ void tell(unsigned int told, unsigned int turn, const Tile& tile) {
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(told + turn % TURNS * 16), "r"(tile.row), "r"(tile.column), "r"(tile.kind), "r"(tile.batch) : "memory");
+}
+__device__ __forceinline__ Tile told_of(unsigned int told, unsigned int turn) {
+    Tile tile;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(tile.row), "=r"(tile.column), "=r"(tile.kind), "=r"(tile.batch) : "r"(told + turn % TURNS * 16) : "memory");
+    return tile;
+}
+
 // Asks for the operand tiles of one step. A narrow tile gets the columns beside it too: copies have one size.
 __device__ __forceinline__ void load_stage(unsigned int base, unsigned int full, unsigned int stage, const Tile& tile, unsigned int k, const TensorMap& left_map, const TensorMap& right_map) {
     const unsigned int left = base + stage * STAGE_BYTES, right = left + A_BYTES, barrier = full + stage * 8;
-    barrier_expect(barrier, COPIED_BYTES);
+    barrier_expect(barrier, STAGE_BYTES);
     if (LEFT_ALONG_K) {
         load(left, left_map, barrier, k, tile.row, tile.batch);
     } else {
@@ -426,11 +472,12 @@ __device__ __forceinline__ void load_stage(unsigned int base, unsigned int full,
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __restrict__ c, const Params p,
                    const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map, const __grid_constant__ TensorMap c_map) {
-    extern __shared__ unsigned char shared[];  // [STAGES][left | right], [CONSUMERS][STORE_BUFFERS][WARPS] or [CONSUMERS][WARPS][STORE_BUFFERS] of [STORE_BYTES], full[STAGES], empty[STAGES]
+    extern __shared__ unsigned char shared[];  // [STAGES][left | right], [CONSUMERS][STORE_BUFFERS][WARPS] or [CONSUMERS][WARPS][STORE_BUFFERS] of [STORE_BYTES], full[STAGES], empty[STAGES], told[TURNS] of 16 bytes
     const unsigned int base = ((unsigned int)__cvta_generic_to_shared(shared) + ATOM_BYTES - 1) / ATOM_BYTES * ATOM_BYTES;
     const unsigned int stores = base + STAGES * STAGE_BYTES;
     const unsigned int full = stores + CONSUMERS * WARPS * STORE_BUFFERS * STORE_BYTES;
     const unsigned int empty = full + STAGES * 8;
+    const unsigned int told = empty + STAGES * 8;
     const unsigned int warpgroup = __shfl_sync(0xFFFFFFFF, threadIdx.x / WARPGROUP, 0);
     const unsigned int warp_of_block = __shfl_sync(0xFFFFFFFF, threadIdx.x / WARP, 0);
     const unsigned int steps = (p.k + BLOCK_K - 1) / BLOCK_K;
@@ -445,6 +492,7 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         const Tile tile = first_tile(p);  // there is one for every block
+        tell(told, 0, tile);
         for (unsigned int stage = 0; stage < STAGES && stage < steps; stage++) load_stage(base, full, stage, tile, stage * BLOCK_K, left_map, right_map);
     }
     __syncwarp();
@@ -456,8 +504,9 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             unsigned int step = min((unsigned int)STAGES, steps);  // the first steps have been asked for
             unsigned int stage = step % STAGES, parity = step == STAGES ? 0 : 1;
             const unsigned int tiles = plan_of(p).tiles();
-            for (unsigned int index = blockIdx.x; index < tiles; index += gridDim.x) {
+            for (unsigned int index = blockIdx.x, turn = 0; index < tiles; index += gridDim.x, turn++) {
                 const Tile tile = tile_at(index, p);
+                if (turn > 0) tell(told, turn, tile);
                 for (; step < steps; step++) {
                     barrier_wait(empty + stage * 8, parity);  // every consumer has read this stage
                     load_stage(base, full, stage, tile, step * BLOCK_K, left_map, right_map);
@@ -482,31 +531,33 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
         unsigned int held[PARTS][WORDS];  // the previous tile, in c's type
         unsigned int leaving = 1 << PARTS;  // the bit of its part that leaves next: none
 #endif
-        Tile last = {};  // the tile that was finished last
+        Tile last;  // the tile that leaves
+        unsigned int width;  // its columns for this consumer
 #pragma unroll
         for (int i = 0; i < SUMS; i++) sums[i] = 0;
 
-        const unsigned int left_first = descriptor_low(base + consumer * STRIP_M * LINE_BYTES);  // a strip is 64 lines either way
-        const unsigned int right_first = descriptor_low(base + A_BYTES);
-        unsigned int left = left_first, right = right_first;
+        unsigned int left = descriptor_low(base + consumer * STRIP_M * LINE_BYTES);  // a strip is 64 lines either way
+        unsigned int right = descriptor_low(base + A_BYTES);
         auto advance = [&]() {
             stage++;
             left += STAGE_BYTES / 16;
             right += STAGE_BYTES / 16;
-            if (stage == STAGES) { stage = 0; parity ^= 1; left = left_first; right = right_first; }
+            if (stage == STAGES) { stage = 0; parity ^= 1; left -= STAGES * STAGE_BYTES / 16; right -= STAGES * STAGE_BYTES / 16; }
         };
-        auto start = [&](unsigned int step, bool narrow) {  // the products of one step, left running
-            if (narrow) {
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        auto multiply = [&](unsigned int step, unsigned int from, auto columns) {
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma<NARROW>(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
-                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            } else {
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-                for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma<BLOCK_N>(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(right + i * RIGHT_STEP / 16), i > 0 || step > 0);
-                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            }
+            for (int i = 0; i < BLOCK_K / MMA_K; i++) wgmma<decltype(columns)::value>(sums, descriptor(left + i * LEFT_STEP / 16), descriptor(from + i * RIGHT_STEP / 16), i > 0 || step > 0);
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        };
+        // What a consumer has of a tile: the columns and where they begin.
+        auto width_of = [&](unsigned int kind) { return kind == WIDE ? BLOCK_N : kind == SECOND_NARROW - consumer ? LESS : NARROW; };
+        auto first_of = [&](unsigned int kind) { return kind == SECOND_NARROW && consumer == 0 ? UNEVEN : 0; };
+        auto start = [&](unsigned int step, unsigned int kind) {  // the products of one step, left running
+            const unsigned int columns = width_of(kind), from = right + first_of(kind) * LINE_BYTES / 16;
+            if (columns == BLOCK_N) multiply(step, right, Columns<BLOCK_N>{});
+            else if (UNEVEN == 0 || columns == NARROW) multiply(step, from, Columns<NARROW>{});
+            else multiply(step, from, Columns<LESS>{});
         };
         // After the products of a step have started: wait for the next operands, then for the products of the step before. Its stage is free again.
         auto follow = [&](unsigned int step, bool next) {
@@ -518,8 +569,15 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                 if (thread == 0) barrier_arrive(empty + before * 8);
             }
         };
+        auto recall = [&](unsigned int turn) {
+            last = told_of(told, turn);
+            width = width_of(last.kind);
+            last.column += first_of(last.kind);
+        };
         auto row_of = [&]() { return last.row + consumer * STRIP_M + warp * WARP_ROWS; };
         auto column_of = [&](int part) { return last.column + part * STORE_COLUMNS; };
+        auto to = [&]() { return c + p.c_offset + last.batch * p.c_stride; };
+        auto end = [&]() { return min(columns_of(p), last.column + width); };
         auto sync_writers = [&]() {  // of a buffer
             if (SWAPPED) asm volatile("bar.sync %0, %1;" ::"r"(2 + consumer), "n"(WARPGROUP) : "memory");
             else __syncwarp();
@@ -539,32 +597,32 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             const unsigned int y = SWAPPED ? column_of(part) + warp * WARP_ROWS : row_of();
             const unsigned int x = SWAPPED ? last.row + consumer * STRIP_M : column_of(part);
             // Columns that the tile still has, from the part's first on; a warp's lines are columns where the product is turned.
-            const int columns = last.width - part * STORE_COLUMNS - (SWAPPED ? warp * WARP_ROWS : 0);
-            if (part < NARROW / STORE_COLUMNS || columns >= (SWAPPED ? WARP_ROWS : STORE_COLUMNS)) {
+            const int columns = width - part * STORE_COLUMNS - (SWAPPED ? warp * WARP_ROWS : 0);
+            if (part < LESS / STORE_COLUMNS || columns >= (SWAPPED ? WARP_ROWS : STORE_COLUMNS)) {
                 if (lane == 0)
                     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
                                  ::"l"(&c_map), "r"(buffer), "r"(x), "r"(y), "r"(last.batch) : "memory");
             } else if (columns > 0) {
-                Output* to = c + p.c_offset + last.batch * p.c_stride;
-                if (SWAPPED) store_cut(to, buffer, p, y, x, WARP_ROWS / 2, LINE_BYTES / 16, lane);
-                else if (last.width == BLOCK_N) store_cut(to, buffer, p, y, x, WARP_ROWS, CUT_OF_WIDE / CHUNK, lane);
-                else store_cut(to, buffer, p, y, x, WARP_ROWS, CUT_OF_NARROW / CHUNK, lane);
+                if (SWAPPED) store_cut(to(), buffer, p, y, x, WARP_ROWS / 2, LINE_BYTES / 16, lane);
+                else if (width == BLOCK_N) store_cut(to(), buffer, p, y, x, WARP_ROWS, CUT_OF_WIDE / CHUNK, lane);
+                else if (UNEVEN > 0 && width == LESS) store_cut(to(), buffer, p, y, x, WARP_ROWS, CUT_OF_LESS / CHUNK, lane);
+                else store_cut(to(), buffer, p, y, x, WARP_ROWS, CUT_OF_NARROW / CHUNK, lane);
             }
             if (lane == 0) asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         };
 
-        const Plan plan = plan_of(p);
-        const unsigned int tiles = plan.tiles(), wide = plan.wide();
+        const unsigned int turns = (plan_of(p).tiles() - blockIdx.x + gridDim.x - 1) / gridDim.x;  // tiles of this block
         if (steps > 0) barrier_wait(full, 0);  // the first operand tiles have landed
-        for (unsigned int index = blockIdx.x; index < tiles; index += gridDim.x) {
+        for (unsigned int turn = 0; turn < turns; turn++) {
             unsigned int step = 0;
-            const bool narrow = index >= wide;
-            const bool more = index + gridDim.x < tiles;
+            const unsigned int kind = told_of(told, turn).kind;
+            const bool more = turn + 1 < turns;
             for (; step < steps; step++) {
-                start(step, narrow);
+                start(step, kind);
 #if HOLD
                 const unsigned int spacing = steps > MOST_SPACING * PARTS ? MOST_SPACING : LEAST_SPACING;
                 if (leaving < 1u << PARTS && step % spacing == consumer * (spacing / CONSUMERS)) {  // a part of the previous tile leaves behind these products
+                    recall(turn - 1);
                     await_buffers(true);
 #pragma unroll
                     for (int part = 0; part < PARTS; part++)
@@ -575,18 +633,16 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                     leaving *= 2;
                 }
 #endif
-                if (step + 1 == steps) {
-                    last = tile_at(index, p);
-                    asm volatile("" : "+r"(last.row), "+r"(last.column), "+r"(last.width), "+r"(last.batch));  // here, while products run
-                }
                 follow(step, step + 1 < steps || more);
             }
+            recall(turn);
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
             if (thread == 0 && steps > 0) barrier_arrive(empty + (stage == 0 ? STAGES - 1 : stage - 1) * 8);
             auto edge = [&]() { return (SWAPPED ? last.row + BLOCK_M : last.column + BLOCK_N) > p.n && p.n % CHUNK != 0; };  // a bulk store would fill the last 16 bytes of a row of c
 #if HOLD
             if (__builtin_expect(p.beta == 0 && !edge() && (!more || steps > LEAST_SPACING * PARTS), 1)) {
-                if (__builtin_expect(p.alpha == 1, 1)) {
+                if (!more && p.alpha == 1) {
+                } else if (__builtin_expect(p.alpha == 1, 1)) {
 #pragma unroll
                     for (int part = 0; part < PARTS; part++) finish(sums, part, held[part], 1);
                 } else {
@@ -603,6 +659,7 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
                     for (int part = 0; part < PARTS; part++) {
                         if (part == STORE_BUFFERS) asm volatile("bar.sync 1, %0;" ::"n"(CONSUMERS * WARPGROUP) : "memory");  // all products are done: the ring is free
                         const unsigned int from = (part < STORE_BUFFERS ? store : ring) + part * next_store;
+                        if (p.alpha == 1) finish(sums, part, held[part], 1);
                         fill(held[part], from, id);
                         send(part, from);
                     }
@@ -612,16 +669,15 @@ matmul_even_shares(const T* __restrict__ a, const T* __restrict__ b, Output* __r
             leaving = 1 << PARTS;
 #endif
             // The other ways: f32, beta, a ragged edge, too few steps.
-            const unsigned int end = min(columns_of(p), last.column + last.width);
-            Output* to = c + p.c_offset + last.batch * p.c_stride;
 #pragma unroll
             for (int part = 0; part < PARTS; part++) {
                 unsigned int words[WORDS];
+                recall(turn);  // for each part again: registers are full
                 if (p.beta == 0) finish(sums, part, words, p.alpha);
-                else finish_onto(sums, part, words, to, p, row_of(), column_of(part), end, lane);
-                asm volatile("" : "+r"(last.row), "+r"(last.column));  // the edge is looked at again: registers are full
+                else finish_onto(sums, part, words, to(), p, row_of(), column_of(part), end(), lane);
+                recall(turn);
                 if (edge()) {
-                    scatter(to, words, p, row_of(), column_of(part), end, lane);
+                    scatter(to(), words, p, row_of(), column_of(part), end(), lane);
                 } else {
                     const unsigned int buffer = store + part % STORE_BUFFERS * next_store;
                     await_buffers(part == 0);

@@ -104,6 +104,11 @@ struct Params {
 #define SUMS(d) SUMS_32(d, 0), SUMS_32(d, 32), SUMS_32(d, 64), SUMS_32(d, 96)
 #define INPUTS "%128, %129, p"
 #define SCALE "%130"
+#elif BLOCK_N == 224
+#define REGISTERS R_0 "," R_32 "," R_64 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111"
+#define SUMS(d) SUMS_32(d, 0), SUMS_32(d, 32), SUMS_32(d, 64), SUMS_8(d, 96), SUMS_8(d, 104)
+#define INPUTS "%112, %113, p"
+#define SCALE "%114"
 #elif BLOCK_N == 192
 #define REGISTERS R_0 "," R_32 "," R_64
 #define SUMS(d) SUMS_32(d, 0), SUMS_32(d, 32), SUMS_32(d, 64)

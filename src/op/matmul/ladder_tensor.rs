@@ -17,10 +17,12 @@ pub(super) const NO_WGSL: &str = "WGSL reaches matrix units only through its coo
 pub(super) fn rungs() -> Vec<Rung> {
     let mut rungs = vec![tensor_core(), ldmatrix_pipelined(), wgmma(), warp_specialised(), persistent()];
     rungs.extend([async_store("", 256, 4), async_store("128", 128, 6), async_store("64", 64, 8)]);
-    rungs.extend([even_shares(), even_shares_swapped(), narrower_shares("224", 224, 4, 2)]);
-    rungs.push(narrower_shares("192", 192, 5, 1));
+    rungs.extend([even_shares(), swapped_shares("swapped", 256, 4, STORE_BUFFERS)]);
+    rungs.extend([narrower_shares("224", 224, 4, STORE_BUFFERS), narrower_shares("192", 192, 5, 1)]);
+    rungs.extend([narrower_shares("160", 160, 5, 1), narrower_shares("144", 144, 5, 1)]);
+    rungs.extend([swapped_shares("swapped160", 160, 5, 1), swapped_shares("swapped144", 144, 5, 1)]);
     rungs.extend([split_k("128x256", 2, 256, 4), split_k("192x192", 3, 192, 4), split_k("128x128", 2, 128, 5)]);
-    rungs.extend([as_inputs(split_k("128x192", 2, 192, 5)), undivided()]);
+    rungs.extend([as_inputs(split_k("128x192", 2, 192, 5)), undivided(), undivided_224()]);
     rungs.extend([small_split_k("64x64"), few_rows("32x64", SOME), few_rows("16x64", FEW)]);
     rungs.extend([copied_ldmatrix(), copied_persistent()]);
     rungs.extend([tf32_async_store(), register_operand(), copied_register_operand()]);
@@ -217,11 +219,19 @@ const fn shares(x: u32, y: u32) -> Grid {
     Grid::Persistent { per_sm: 1, x, y }
 }
 
+/// Bytes that tell the consumers of `even_shares` their tiles.
+const TOLD_BYTES: u32 = 128;
+
+/// A ring of whole boxes, a warp's buffers and the tiles.
+const fn shared_for_shares(block_n: u32, stages: u32, buffers: u32) -> u32 {
+    ring(stages, 128, block_n.next_multiple_of(LINE_16)) + CONSUMER_WARPS * buffers * STORE_BYTES + TOLD_BYTES
+}
+
 /// Tiles of `block_n` columns and some narrower ones; how many stages and buffers of a warp fit into shared memory.
 fn shared_out(variant: &'static str, block_n: u32, stages: u32, buffers: u32) -> Rung {
     let mut maps = input_maps(INPUTS, 128, block_n);
     maps.extend(output_maps());
-    let shared = ring(stages, 128, block_n.next_multiple_of(LINE_16)) + CONSUMER_WARPS * buffers * STORE_BYTES;
+    let shared = shared_for_shares(block_n, stages, buffers);
     let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
         variant: variant.into(),
         idea: "Tiles of two widths, so that every multiprocessor has the same to do.".into(),
@@ -246,10 +256,15 @@ fn even_shares() -> Rung {
 /// is worth more than a second buffer.
 fn narrower_shares(variant: &'static str, block_n: u32, stages: u32, buffers: u32) -> Rung {
     let mut rung = shared_out(variant, block_n, stages, buffers);
+    buffered(&mut rung, stages, buffers);
+    as_inputs(rung)
+}
+
+/// Says how shared memory is divided, where that is not as in `even_shares`.
+fn buffered(rung: &mut Rung, stages: u32, buffers: u32) {
     if buffers != STORE_BUFFERS {
         rung.constants.to_mut().extend([("STAGES", stages), ("STORE_BUFFERS", buffers)]);
     }
-    as_inputs(rung)
 }
 
 /// For outputs of the inputs' type only.
@@ -262,15 +277,15 @@ fn as_inputs(mut rung: Rung) -> Rung {
 }
 
 /// NN with the product turned: its columns, whose number the widths divide, are rows of a and lie along k.
-fn even_shares_swapped() -> Rung {
+fn swapped_shares(variant: &'static str, block_n: u32, stages: u32, buffers: u32) -> Rung {
     const NN: &str = "this rung takes a and b as they are stored for NN, and stores c in their type";
     let maps = vec![
-        map(INPUTS[0], [LINE_16, 256], None),
+        map(INPUTS[0], [LINE_16, block_n], None),
         map(INPUTS[1], [LINE_16, LINE_16], None),
         map(Operand::Output(0), [LINE_16, STORE_ROWS], None),
     ];
-    let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], shares(128, 256), {
-        variant: "swapped".into(),
+    let mut rung = sixteen(rung!("matmul", "even_shares", no wgsl "", block [384, 1, 1], Grid::Fixed { blocks: 0 }, {
+        variant: variant.into(),
         idea: "The operands change places: the transposed product, stored turned.".into(),
         chinese: "两个操作数互换位置：计算转置的积，并转置存放。".into(),
         because: "Widths lie along m then, where a tile of a may start at any row; along n tiles of b must start at multiples of 32 bytes.".into(),
@@ -278,8 +293,13 @@ fn even_shares_swapped() -> Rung {
         accepts: Accepts::ALL,
         constants: vec![("SWAPPED", 1), ("OUTPUT_F32", 0), ("TRANSPOSE_A", 0), ("TRANSPOSE_B", 0)].into(),
         switches: vec![Switch::new("BF16", &[1, 0][..])].into(),
-        cuda_needs: cuda_needs(Arch::Sm90a, ring(4, 128, 256) + STORES, maps),
+        cuda_needs: cuda_needs(Arch::Sm90a, shared_for_shares(block_n, stages, buffers), maps),
     }));
+    rung.passes = vec![Pass::new([384, 1, 1], shares(128, block_n))].into();
+    if block_n != 256 {
+        rung.constants.to_mut().push(("BLOCK_N", block_n));
+    }
+    buffered(&mut rung, stages, buffers);
     let plain = ["OUTPUT_F32", "TRANSPOSE_A", "TRANSPOSE_B"].map(|fact| need(fact, 0, NN));
     rung.needs = filled_inputs().into_iter().chain([need("VECTOR_C", 1, C_ALIGNED)]).chain(plain).collect();
     rung
@@ -326,6 +346,25 @@ fn undivided() -> Rung {
     rung.chinese_because =
         "C 的这种分块不多于多处理器时只需一轮；更小的分块则需要两轮，而最后一轮几乎没有工作。".into();
     rung.passes = vec![Pass::new([512, 1, 1], Grid::TileClusters { cluster: 1, x: 192, y: 192 })].into();
+    rung
+}
+
+/// The same with two groups of warps, for a long b that runs along k.
+fn undivided_224() -> Rung {
+    const ALONG_K: &str = "this rung takes b that runs along k";
+    let mut rung = as_inputs(split_k("128x224", 2, 224, 5));
+    set(&mut rung, "SPLIT", 1);
+    rung.idea = "One block takes the whole k of a tile of 128 x 224.".into();
+    rung.chinese = "一个线程块负责 128 x 224 分块的全部 k。".into();
+    rung.because = "Few rows of a and a long b are one round of such tiles, and what is read once leaves L2 first.".into();
+    rung.chinese_because = "a 的行数少而 b 很长时只需一轮这种分块，只读一次的数据先离开 L2。".into();
+    rung.constants.to_mut().push(("TRANSPOSE_B", 1));
+    rung.switches.to_mut().retain(|switch| switch.name != "TRANSPOSE_B");
+    rung.needs.to_mut().push(need("TRANSPOSE_B", 1, ALONG_K));
+    let maps = rung.cuda_needs.tensor_maps.to_mut();
+    maps.retain(|row| row.operand != INPUTS[1]);
+    maps.push(map(INPUTS[1], [LINE_16, 224], None));
+    rung.passes = vec![Pass::new([384, 1, 1], Grid::TileClusters { cluster: 1, x: 224, y: 128 })].into();
     rung
 }
 
