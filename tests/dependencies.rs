@@ -6,6 +6,9 @@ const MANIFEST: &str = include_str!("../Cargo.toml");
 const README: &str = include_str!("../README.md");
 const PAGE: &str = include_str!("../docs/dependencies.md");
 
+/// Where Vulkan's own words are to be had.
+const WITH_VULKAN: &str = r#"target.'cfg(any(windows, all(unix, not(target_vendor = "apple"))))'.dependencies"#;
+
 /// The lines `name = value` of a section of the manifest.
 fn section(name: &str) -> BTreeMap<&'static str, &'static str> {
     let head = format!("[{name}]");
@@ -27,7 +30,8 @@ fn first_cells<'a>(page: &'a str, behind: &str) -> BTreeSet<&'a str> {
 
 /// What the default features bring, and what only others do.
 fn dependencies() -> [BTreeSet<&'static str>; 2] {
-    let (all, features) = (section("dependencies"), section("features"));
+    let (mut all, features) = (section("dependencies"), section("features"));
+    all.extend(section(WITH_VULKAN));
     let mut wanted: Vec<&str> = quoted(features["default"]).collect();
     let mut enabled = BTreeSet::new();
     while let Some(word) = wanted.pop() {

@@ -26,6 +26,7 @@ fn main() {
         ("a_session_works_from_another_thread", other_thread),
         ("an_error_leaves_the_session_usable", usable_after_error),
         ("a_buffer_beyond_the_limit_is_refused_before_work", huge_buffer),
+        ("a_large_buffer_begins_clear_and_keeps_what_is_written", large_buffer),
     ];
     let opened = pollster::block_on(Wgpu::open(&Select::default()));
     let trials = match opened {
@@ -156,6 +157,32 @@ fn usable_after_error() -> std::result::Result<(), Failed> {
     refused(prove(&session, &own("not WGSL")))?;
     prove(&session, rung("swizzled"))?;
     Ok(())
+}
+
+/// From this size on a buffer's memory is asked of Vulkan itself.
+fn large_buffer() -> std::result::Result<(), Failed> {
+    const BYTES: u64 = 256 << 20;
+    pollster::block_on(async {
+        let wgpu = Wgpu::open(&Select::default()).await?;
+        if wgpu.device().limits.buffer < BYTES {
+            return Ok(());
+        }
+        let buffer = wgpu.alloc(BYTES).await?;
+        let (ends, mut read) = ([0, BYTES / 2, BYTES - 16], [1u8; 16]);
+        for offset in ends {
+            wgpu.download(&buffer, offset, &mut read).await?;
+            assert_eq!(read, [0; 16], "at {offset}");
+        }
+        for offset in ends {
+            wgpu.upload(&buffer, offset, &[offset as u8 + 7; 16]).await?;
+        }
+        for offset in ends {
+            wgpu.download(&buffer, offset, &mut read).await?;
+            assert_eq!(read, [offset as u8 + 7; 16], "at {offset}");
+        }
+        assert!(wgpu.device().memory.is_none_or(|memory| memory >= BYTES), "{:?}", wgpu.device().memory);
+        Ok(())
+    })
 }
 
 fn huge_buffer() -> std::result::Result<(), Failed> {

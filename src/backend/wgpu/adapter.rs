@@ -8,6 +8,7 @@ use wgpu::{DeviceType, Features};
 /// Features that some rung or the clock can use; each is requested where it exists.
 const WANTED: Features = Features::TIMESTAMP_QUERY
     .union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
+    .union(Features::TIMESTAMP_QUERY_INSIDE_PASSES)
     .union(Features::SHADER_F16)
     .union(Features::SHADER_F64)
     .union(Features::SUBGROUP);
@@ -166,7 +167,7 @@ pub(super) fn describe(info: &wgpu::AdapterInfo, device: &wgpu::Device, queue: &
             binding_alignment: limits.min_storage_buffer_offset_alignment.into(),
             bindings: limits.max_storage_buffers_per_shader_stage,
         },
-        memory: None,
+        memory: super::vulkan::memory(device),
         l2: sheet.map(|s| s.l2_bytes),
         multiprocessors: sheet.map(|s| s.multiprocessors),
         compute_capability: None,

@@ -4,6 +4,21 @@ mod adapter;
 mod awake;
 mod timer;
 mod transfer;
+#[cfg(any(windows, all(unix, not(target_vendor = "apple"))))]
+mod vulkan;
+#[cfg(not(any(windows, all(unix, not(target_vendor = "apple")))))]
+mod vulkan {
+    //! There is none here.
+    pub(super) fn memory(_device: &wgpu::Device) -> Option<u64> {
+        None
+    }
+    pub(super) fn large_buffer(
+        _device: &wgpu::Device,
+        _descriptor: &wgpu::BufferDescriptor<'_>,
+    ) -> Option<wgpu::Buffer> {
+        None
+    }
+}
 
 /// The `wgpu` that this crate works with, for programs that bring their own device: one major
 /// version, raised only with a breaking release.
@@ -61,7 +76,13 @@ const COOPERATIVE: &str = "enable wgpu_cooperative_matrix;";
 pub struct Kernel(Code);
 
 enum Code {
-    Pipeline { pipeline: wgpu::ComputePipeline, layout: wgpu::BindGroupLayout, label: String },
+    Pipeline {
+        pipeline: wgpu::ComputePipeline,
+        layout: wgpu::BindGroupLayout,
+        label: String,
+        /// Whether what a block does depends on how many there are.
+        counts_blocks: bool,
+    },
     Native(Native),
 }
 
@@ -225,16 +246,17 @@ impl Wgpu {
             },
             cache: None,
         });
-        Code::Pipeline { pipeline, layout, label: program.label.clone() }
+        let counts_blocks = text.contains("num_workgroups");
+        Code::Pipeline { pipeline, layout, label: program.label.clone(), counts_blocks }
     }
 
     /// Records launches in order. Kernels that follow one another share a compute pass, since a pass of
-    /// its own costs each some microseconds; `timestamps` are those of a pass that holds them all.
+    /// its own costs each some microseconds; with `marks` that pass is timed, and holds all of them.
     fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         launches: &[Launch<'_, Self>],
-        timestamps: Option<wgpu::ComputePassTimestampWrites<'_>>,
+        marks: Option<&timer::Marks<'_>>,
     ) {
         let is_kernel = |launch: &Launch<'_, Self>| matches!(launch.kernel.0, Code::Pipeline { .. });
         for run in launches.chunk_by(|a, b| is_kernel(a) && is_kernel(b)) {
@@ -249,16 +271,25 @@ impl Wgpu {
                 Code::Pipeline { label, .. } => Some(label.as_str()),
                 Code::Native(_) => None,
             });
-            let mut pass = encoder
-                .begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: timestamps.clone() });
-            for launch in run {
-                let Code::Pipeline { pipeline, layout, .. } = &launch.kernel.0 else { continue };
-                pass.set_pipeline(pipeline);
-                pass.set_bind_group(0, &self.bind_group(launch, layout), &[]);
-                let [x, y, z] = launch.grid;
-                pass.dispatch_workgroups(x, y, z);
+            let timestamp_writes = marks.map(timer::Marks::of_pass);
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes });
+            if let Some(marks) = marks {
+                marks.begin(self, &mut pass, run);
+            }
+            for (number, launch) in run.iter().enumerate() {
+                if marks.is_some() && number > 0 {
+                    timer::keep_apart(&mut pass, &run[number - 1], launch);
+                }
+                self.dispatch(&mut pass, launch, launch.grid);
             }
         }
+    }
+
+    fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>, launch: &Launch<'_, Self>, [x, y, z]: [u32; 3]) {
+        let Code::Pipeline { pipeline, layout, .. } = &launch.kernel.0 else { return };
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &self.bind_group(launch, layout), &[]);
+        pass.dispatch_workgroups(x, y, z);
     }
 
     /// A uniform with these bytes.
@@ -359,16 +390,20 @@ impl Backend for Wgpu {
                 device: self.description.name.clone(),
             });
         }
-        let made = self
-            .scoped("buffer", || {
-                self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: None,
-                    size,
-                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            })
-            .await;
+        let descriptor = wgpu::BufferDescriptor {
+            label: None,
+            size,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        };
+        if let Some(buffer) = vulkan::large_buffer(&self.device, &descriptor) {
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+            encoder.clear_buffer(&buffer, 0, None);
+            self.queue.submit([encoder.finish()]);
+            self.check()?;
+            return Ok(Buffer { buffer });
+        }
+        let made = self.scoped("buffer", || self.device.create_buffer(&descriptor)).await;
         match made {
             Ok(buffer) => Ok(Buffer { buffer }),
             Err(Error::OutOfMemory { free, .. }) => Err(Error::OutOfMemory { needed: size, free }),

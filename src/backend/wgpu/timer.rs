@@ -90,6 +90,51 @@ async fn by_timestamps(wgpu: &Wgpu, works: &[&[Launch<'_, Wgpu>]], period_ns: f6
     Ok(ticks.chunks_exact(2).map(|t| t[1].saturating_sub(t[0]) as f64 * period_ns).collect())
 }
 
+/// The timestamps of a work: one before its first launch, one after its last.
+pub(super) struct Marks<'a> {
+    set: &'a wgpu::QuerySet,
+    first: u32,
+    /// Whether there may be one between the launches of a pass.
+    inside: bool,
+}
+
+impl<'a> Marks<'a> {
+    /// Those that a pass takes itself.
+    pub fn of_pass(&self) -> wgpu::ComputePassTimestampWrites<'a> {
+        wgpu::ComputePassTimestampWrites {
+            query_set: self.set,
+            beginning_of_pass_write_index: (!self.inside).then_some(self.first),
+            end_of_pass_write_index: Some(self.first + 1),
+        }
+    }
+
+    /// Takes the first, if the pass has not, behind one block of each kernel: a pass begins with empty instruction
+    /// caches, and the first run of a kernel waits for its code (1 us of a transpose on an H200). A launch in CUDA
+    /// finds it there, and so does a kernel of a longer pass.
+    pub fn begin(&self, wgpu: &Wgpu, pass: &mut wgpu::ComputePass<'_>, work: &[Launch<'_, Wgpu>]) {
+        if !self.inside {
+            return;
+        }
+        for (number, launch) in work.iter().enumerate() {
+            let Code::Pipeline { pipeline, counts_blocks: false, .. } = &launch.kernel.0 else { continue };
+            let is_same = |earlier: &Launch<'_, Wgpu>| matches!(&earlier.kernel.0, Code::Pipeline { pipeline: other, .. } if other == pipeline);
+            if !work[..number].iter().any(is_same) {
+                wgpu.dispatch(pass, launch, launch.grid.map(|blocks| blocks.min(1)));
+            }
+        }
+        pass.write_timestamp(self.set, self.first);
+    }
+}
+
+/// Lets the second of two launches wait for the first: `wgpu` does so only where they share a buffer.
+pub(super) fn keep_apart(pass: &mut wgpu::ComputePass<'_>, first: &Launch<'_, Wgpu>, second: &Launch<'_, Wgpu>) {
+    let before: Vec<_> = first.bindings.iter().map(|view| &view.buffer.buffer).collect();
+    if !second.bindings.iter().any(|view| before.contains(&&view.buffer.buffer)) {
+        let read = |buffer| wgpu::BufferTransition { buffer, state: wgpu::BufferUses::STORAGE_READ_ONLY };
+        pass.transition_resources(before.into_iter().map(read), std::iter::empty());
+    }
+}
+
 /// Records a work with a timestamp before its first and after its last launch.
 fn record(
     wgpu: &Wgpu,
@@ -98,17 +143,14 @@ fn record(
     set: &wgpu::QuerySet,
     first: u32,
 ) -> Result<()> {
+    let features = wgpu.device.features();
     let only_kernels = work.iter().all(|launch| matches!(launch.kernel.0, Code::Pipeline { .. }));
     if only_kernels && !work.is_empty() {
-        let writes = wgpu::ComputePassTimestampWrites {
-            query_set: set,
-            beginning_of_pass_write_index: Some(first),
-            end_of_pass_write_index: Some(first + 1),
-        };
-        wgpu.record(encoder, work, Some(writes));
+        let inside = features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_PASSES);
+        wgpu.record(encoder, work, Some(&Marks { set, first, inside }));
         return Ok(());
     }
-    if !wgpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS) {
+    if !features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS) {
         return Err(Error::unsupported("timing a buffer copy", "this adapter has no timestamps between commands"));
     }
     encoder.write_timestamp(set, first);
