@@ -80,7 +80,7 @@ enum Code {
         pipeline: wgpu::ComputePipeline,
         layout: wgpu::BindGroupLayout,
         label: String,
-        /// Whether what a block does depends on how many there are.
+        /// Whether a block may depend on how many there are: it asks, or it can wait for others (which needs atomics).
         counts_blocks: bool,
     },
     Native(Native),
@@ -246,7 +246,7 @@ impl Wgpu {
             },
             cache: None,
         });
-        let counts_blocks = text.contains("num_workgroups");
+        let counts_blocks = ["num_workgroups", "atomic"].iter().any(|word| text.contains(word));
         Code::Pipeline { pipeline, layout, label: program.label.clone(), counts_blocks }
     }
 
