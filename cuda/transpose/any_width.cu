@@ -1,6 +1,6 @@
 // Idea. One kernel for elements of every width: memory sees 16-byte chunks, and inside a thread a square block of elements, as wide as one chunk, changes rows and columns.
 // Changed from the rung below. The block has as many rows as a chunk has elements: 16x16 bytes, 8x8 halves, 4x4 words, 2x2 pairs of words, 1x1. Elements narrower than a word are put together by byte permutations.
-// A thread owns. BLOCKS blocks of the input tile, and as many chunks of the output tile as those hold.
+// A thread owns. BLOCKS blocks of the input tile, or its part of the rows of a block that SHARE threads share, and as many chunks of the output tile as those hold.
 // Memory traffic. Each element once, in runs of a tile row, 256 bytes with 16 chunks; shared memory is read and written without conflicts where a tile has 8 or more chunks in both directions.
 // Needs. Both buffers a multiple of 16 bytes long; bases, offsets, leading dimensions and batch strides of both sides multiples of 16 bytes. TILE_ROWS and TILE_COLS multiples of VECTOR; TILE_ROWS * TILE_COLS / PHASES elements of dynamic shared memory.
 #ifndef ELEMENT
@@ -14,6 +14,9 @@
 #endif
 #ifndef BLOCKS
 #define BLOCKS 1      // of a thread
+#endif
+#ifndef SHARE
+#define SHARE 1       // threads that share a block, each with as many of its rows
 #endif
 #ifndef PHASES
 #define PHASES 1      // slices of the tile that pass through shared memory one after the other: some columns of every block
@@ -33,7 +36,9 @@ const unsigned int PER_WORD = sizeof(T) < sizeof(unsigned int) ? sizeof(unsigned
 const unsigned int WORDS = sizeof(T) < sizeof(unsigned int) ? 1 : sizeof(T) / sizeof(unsigned int);     // or words of an element
 const unsigned int CHUNKS = TILE_ROWS / VECTOR;               // of a row of the output tile
 const unsigned int LANES = TILE_COLS / VECTOR;                // chunks of a row of the input tile
-const unsigned int THREADS = CHUNKS * LANES / BLOCKS;
+const unsigned int THREADS = CHUNKS * LANES / BLOCKS * SHARE;
+const unsigned int ROWS = VECTOR / SHARE;                     // of a block that a thread has
+const unsigned int PIECE_WORDS = CHUNK_WORDS / SHARE;         // of a column of those rows
 const unsigned int PART = VECTOR / PHASES;                    // columns of a block in a slice
 const unsigned int SLICE = TILE_COLS / PHASES;                // rows of the output tile in shared memory at a time
 const unsigned int BANKS = CHUNKS < 8 ? CHUNKS : 8;           // chunks that lie side by side: 8 fill the 32 banks of shared memory
@@ -41,6 +46,10 @@ const unsigned int LOW = 0x5410, HIGH = 0x7632;               // byte selectors:
 
 struct __align__(16) Chunk {
     unsigned int word[CHUNK_WORDS];  // CHUNK_WORDS
+};
+
+struct __align__(16 / SHARE) Piece {
+    unsigned int word[PIECE_WORDS];  // PIECE_WORDS
 };
 
 struct Params {
@@ -87,22 +96,22 @@ __device__ __forceinline__ unsigned int byte_pair(unsigned int low, unsigned int
     return __byte_perm(low, high, part | (part + sizeof(unsigned int)) << 4);
 }
 
-// Column `col` of a block, as a chunk.
-__device__ __forceinline__ Chunk column(const Chunk (&block)[VECTOR], unsigned int col)
+// Column `col` of a thread's rows of a block: a chunk, or its part of one.
+__device__ __forceinline__ Piece column(const Chunk (&block)[ROWS], unsigned int col)
 {
-    Chunk chunk;
+    Piece piece;
     #pragma unroll
-    for (unsigned int w = 0; w < CHUNK_WORDS; w++) {
+    for (unsigned int w = 0; w < PIECE_WORDS; w++) {
         const unsigned int from = col / PER_WORD, part = col % PER_WORD;
         if constexpr (sizeof(T) == 1)
-            chunk.word[w] = __byte_perm(byte_pair(block[w * PER_WORD].word[from], block[w * PER_WORD + 1].word[from], part),
+            piece.word[w] = __byte_perm(byte_pair(block[w * PER_WORD].word[from], block[w * PER_WORD + 1].word[from], part),
                                         byte_pair(block[w * PER_WORD + 2].word[from], block[w * PER_WORD + 3].word[from], part), LOW);
         else if constexpr (sizeof(T) == 2)
-            chunk.word[w] = __byte_perm(block[w * PER_WORD].word[from], block[w * PER_WORD + 1].word[from], part == 0 ? LOW : HIGH);
+            piece.word[w] = __byte_perm(block[w * PER_WORD].word[from], block[w * PER_WORD + 1].word[from], part == 0 ? LOW : HIGH);
         else
-            chunk.word[w] = block[w / WORDS].word[col * WORDS + w % WORDS];
+            piece.word[w] = block[w / WORDS].word[col * WORDS + w % WORDS];
     }
-    return chunk;
+    return piece;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -124,19 +133,19 @@ transpose_any_width(const T* __restrict__ input, T* __restrict__ output, const P
 
     const unsigned int x = threadIdx.x % LANES;
     const unsigned int y = threadIdx.x / LANES;
-    Chunk block[BLOCKS][VECTOR];  // BLOCKS x VECTOR, rows; outside the matrix a row stays unset and is never written out
+    Chunk block[BLOCKS][ROWS];  // BLOCKS x ROWS; outside the matrix a row stays unset and is never written out
     if (whole) {
         #pragma unroll
         for (unsigned int b = 0; b < BLOCKS; b++)
             #pragma unroll
-            for (unsigned int i = 0; i < VECTOR; i++)
-                block[b][i] = loaded(source + (size_t)((y + b * (THREADS / LANES)) * VECTOR + i) * p.input_ld + x * VECTOR);
+            for (unsigned int i = 0; i < ROWS; i++)
+                block[b][i] = loaded(source + (size_t)((y + b * (THREADS / LANES)) * ROWS + i) * p.input_ld + x * VECTOR);
     } else {
         #pragma unroll
         for (unsigned int b = 0; b < BLOCKS; b++)
             #pragma unroll
-            for (unsigned int i = 0; i < VECTOR; i++) {
-                const unsigned int row = (y + b * (THREADS / LANES)) * VECTOR + i;
+            for (unsigned int i = 0; i < ROWS; i++) {
+                const unsigned int row = (y + b * (THREADS / LANES)) * ROWS + i;
                 if (row < rows && x * VECTOR < cols)
                     block[b][i] = loaded(source + (size_t)row * p.input_ld + x * VECTOR);
             }
@@ -147,14 +156,16 @@ transpose_any_width(const T* __restrict__ input, T* __restrict__ output, const P
         #pragma unroll
         for (unsigned int b = 0; b < BLOCKS; b++)
             #pragma unroll
-            for (unsigned int i = 0; i < PART; i++)
-                tile[chunk_at(x * PART + i, y + b * (THREADS / LANES))] = column(block[b], phase * PART + i);
+            for (unsigned int i = 0; i < PART; i++) {
+                const unsigned int piece = y + b * (THREADS / LANES);
+                reinterpret_cast<Piece*>(&tile[chunk_at(x * PART + i, piece / SHARE)])[piece % SHARE] = column(block[b], phase * PART + i);
+            }
 
         __syncthreads();  // waits for the slice: a thread reads what others wrote
 
         if (whole) {
             #pragma unroll
-            for (unsigned int i = 0; i < BLOCKS * PART; i++) {
+            for (unsigned int i = 0; i < BLOCKS * PART / SHARE; i++) {
                 const unsigned int n = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS);
                 *(reinterpret_cast<Chunk*>(destination + (size_t)row_of(phase, n) * p.output_ld) + chunk) = tile[chunk_at(n, chunk)];
             }

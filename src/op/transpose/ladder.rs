@@ -97,6 +97,7 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     ];
     ladder.extend(TILES.iter().map(any_width));
     ladder.push(kept(any_width(&TILES[0])));
+    ladder.push(in_pairs(kept(any_width(&TILES[0]))));
     ladder.extend([
         sheared(WIDE, WGSL_WIDE, "wide"),
         sheared(NARROW, WGSL_NARROW, "narrow"),
@@ -217,6 +218,27 @@ fn kept(mut rung: Rung) -> Rung {
     let mut tunings = rung.tunings.into_owned();
     tunings.retain(|t| t.language == Language::Cuda);
     tunings.iter_mut().for_each(|t| t.constants.to_mut().push(("INPUT_LAST", 1)));
+    rung.tunings = tunings.into();
+    rung
+}
+
+/// Square tiles of words whose blocks two threads share.
+fn in_pairs(mut rung: Rung) -> Rung {
+    const SHARE: u32 = 2;
+    const WORD: &[u64] = &[4];
+    rung.variant = "pairs".into();
+    rung.idea = "Two threads share a block, each with half of its rows.".into();
+    rung.chinese = "两个线程分担一个小块，各占一半的行。".into();
+    rung.because =
+        "Half the bytes per thread: a multiprocessor full of threads has fewer of them on the way at a time.".into();
+    rung.chinese_because = "每个线程的字节减半：多处理器满载线程时，同时在途的字节更少。".into();
+    rung.element_sizes = WORD.into();
+    let mut tunings = rung.tunings.into_owned();
+    tunings.retain(|t| WORD.contains(&t.element_size));
+    for tuning in &mut tunings {
+        tuning.constants.to_mut().push(("SHARE", SHARE));
+        tuning.block[0] *= SHARE;
+    }
     rung.tunings = tunings.into();
     rung
 }

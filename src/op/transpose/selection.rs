@@ -60,6 +60,14 @@ impl Facts {
         self.aligned && self.rows <= self.chunks(chunks) && self.cols > self.chunks(16)
     }
 
+    /// Many words in whole square tiles: two threads to a block lose where an edge cuts one.
+    fn whole_words(&self) -> bool {
+        const TILE: u64 = 64;
+        const MEASURED: u64 = 1 << 20;
+        let whole = self.rows.is_multiple_of(TILE) && self.cols.is_multiple_of(TILE);
+        self.aligned && self.width == 4 && whole && self.rows * self.cols * self.batch >= MEASURED
+    }
+
     /// Whether square tiles of 64x64 are more blocks than one dispatch of WebGPU takes.
     fn beyond_one_dispatch(&self) -> bool {
         self.rows.div_ceil(64).saturating_mul(self.cols.div_ceil(64)) > 65_535
@@ -85,6 +93,7 @@ const TABLE: &[Choice] = &[
     both("any_width@rows_4", |f| f.rows(4)),
     both("any_width@rows_8", |f| f.rows(8)),
     Choice { language: Some(Language::Wgsl), when: |f| !f.aligned && f.width == 8, rung: "swizzled" },
+    Choice { language: Some(Language::Cuda), when: Facts::whole_words, rung: "any_width@pairs" },
     Choice { language: Some(Language::Cuda), when: |f| f.aligned, rung: "any_width@kept" },
     both("any_width@square", |f| f.aligned),
     Choice { language: Some(Language::Cuda), when: |f| f.cols * f.width <= 32 * 4, rung: "sheared@narrow" },
@@ -92,8 +101,19 @@ const TABLE: &[Choice] = &[
     both("sheared@narrow", |_| true),
 ];
 
-/// Rungs that are faster than another one wherever both run and it is the choice, and so need no estimate.
-const BETTER: &[(&str, &str)] = &[("any_width@square", "any_width@kept"), ("skinny", "gathered")];
+/// A rung that is faster than another one wherever both run and that one is the choice, and so needs no estimate.
+struct Better {
+    than: &'static str,
+    /// The shapes it is about.
+    when: fn(&Facts) -> bool,
+    rung: &'static str,
+}
+
+const BETTER: &[Better] = &[
+    Better { than: "any_width@square", when: Facts::whole_words, rung: "any_width@pairs" },
+    Better { than: "any_width@square", when: |_| true, rung: "any_width@kept" },
+    Better { than: "skinny", when: |_| true, rung: "gathered" },
+];
 
 /// For a processor that imitates a GPU.
 const ON_A_PROCESSOR: &str = "naive";
@@ -103,17 +123,20 @@ const OTHERWISE: &[&str] = &["ordered", "register_blocked", "coarsened", "tiled_
 
 /// The candidates for a problem, the likeliest first.
 fn candidates(device: &Device, problem: &Problem) -> Vec<&'static Rung> {
-    let (facts, language) = (Facts::of(problem), device.language());
+    let (facts, language) = (&Facts::of(problem), device.language());
     let costs = match language {
         Language::Cuda => costs_cuda::COSTS,
         Language::Wgsl => costs_wgsl::COSTS,
     };
     let named = |word: &&str| LADDER.iter().find(|rung| rung.id() == *word);
     let short = device.compiles_for_the_host().then_some(&ON_A_PROCESSOR);
-    let better = |rung: &Rung| BETTER.iter().find(|(word, _)| rung.id() == *word).and_then(|(_, word)| named(word));
+    let better = |rung: &Rung| {
+        let id = rung.id();
+        BETTER.iter().filter(move |b| b.than == id && (b.when)(facts)).filter_map(|b| named(&b.rung))
+    };
     let estimated = estimates(&Transpose, costs, device, problem).into_iter();
-    let estimated = estimated.flat_map(|(rung, _)| better(rung).into_iter().chain([rung]));
-    let fits = |choice: &&Choice| choice.language.is_none_or(|l| l == language) && (choice.when)(&facts);
+    let estimated = estimated.flat_map(|(rung, _)| better(rung).chain([rung]));
+    let fits = |choice: &&Choice| choice.language.is_none_or(|l| l == language) && (choice.when)(facts);
     let table = TABLE.iter().filter(fits).map(|choice| &choice.rung).chain(OTHERWISE);
     short.into_iter().filter_map(named).chain(estimated).chain(table.filter_map(named)).collect()
 }
@@ -132,7 +155,8 @@ mod tests {
         let device = crate::op::test_device((9, 0));
         let of = |dims: [u64; 2]| select(&device, &Problem::new(Element::F32, dims)).map(Rung::id).unwrap_or_default();
         assert_eq!(of([256, 256]), "tiled_padded@16");
-        assert_eq!(of([8192, 8192]), "any_width@kept");
+        assert_eq!(of([8192, 8192]), "any_width@pairs");
+        assert_eq!(of([8192, 8196]), "any_width@kept");
         assert_eq!(of([8191, 8193]), "sheared@wide");
         assert_eq!(of([10_000_000, 3]), "gathered");
         let bytes = Problem::new(Element::I8, [8192, 8192]);
@@ -159,11 +183,8 @@ mod tests {
         for word in words {
             assert!(LADDER.iter().any(|rung| rung.id() == word), "{word}");
         }
-        for (word, better) in BETTER {
-            assert!(
-                [word, better].iter().all(|word| LADDER.iter().any(|rung| rung.id() == **word)),
-                "{word}, {better}"
-            );
+        for Better { than, rung, .. } in BETTER {
+            assert!([than, rung].iter().all(|word| LADDER.iter().any(|rung| rung.id() == **word)), "{than}, {rung}");
         }
     }
 }
