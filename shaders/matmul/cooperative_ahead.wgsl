@@ -24,8 +24,10 @@ const B_ACROSS: u32 = 32u;    // chunks across a tile of b: BLOCK_N / CHUNK
 const B_PASS: u32 = 8u;       // steps of k that one chunk per thread fills in a tile of b: THREADS / B_ACROSS
 const A_ROW: u32 = 34u;       // quads from one step of k to the next in shared memory: 8 halves more than the tile is wide,
 const B_ROW: u32 = 66u;       // so that 8 rows of a fragment lie in different banks
-const LEAVING: u32 = 80u;     // quads of f32 in a fragment on its way out: SIDE rows of
-const LEAVING_ROW: u32 = 5u;  // SIDE / QUAD + 1 quads
+const LEAVING: u32 = 160u;    // quads of f32 in two fragments on their way out, side by side: SIDE rows of
+const LEAVING_ROW: u32 = 10u; // 2 * SIDE / QUAD + 2 quads
+const ACROSS: u32 = 8u;       // quads of such a row that are stored, by as many threads
+const ROWS: u32 = 4u;         // rows of it that a subgroup stores at a time: whole sectors of c
 
 // 4 elements of c: vec4 where its leading dimension, offset and stride are multiples of 4 (VECTOR_C 1), else array<Output, 4>
 alias Chunk_c = vec4<Output>;
@@ -58,7 +60,7 @@ var<workgroup> a_tile_even: array<vec4<f16>, BLOCK_K * A_ROW>;   // BLOCK_K step
 var<workgroup> b_tile_even: array<vec4<f16>, BLOCK_K * B_ROW>;   // BLOCK_K steps of k x B_ROW quads of columns
 var<workgroup> a_tile_odd: array<vec4<f16>, BLOCK_K * A_ROW>;    // the same
 var<workgroup> b_tile_odd: array<vec4<f16>, BLOCK_K * B_ROW>;    // the same
-var<workgroup> leaving: array<vec4<f32>, THREADS / SUBGROUP * LEAVING>;   // a fragment of C per subgroup, SIDE rows of LEAVING_ROW quads
+var<workgroup> leaving: array<vec4<f32>, THREADS / SUBGROUP * LEAVING>;   // two fragments of C per subgroup, SIDE rows of LEAVING_ROW quads
 
 // sums: fragment row i, fragment column j of the subgroup's 4 x 4
 var<private> c00: Sums; var<private> c01: Sums; var<private> c02: Sums; var<private> c03: Sums;
@@ -233,10 +235,12 @@ fn store(row: u32, col: u32, sums: vec4<f32>) {
     }
 }
 
-// Brings a fragment of sums to shared memory.
-fn leave(sums: Sums) {
+// Brings two fragments of sums to shared memory, side by side.
+fn leave(left: Sums, right: Sums) {
     let place = thread / SUBGROUP * LEAVING;
-    coopStoreT(sums, &leaving[place], LEAVING_ROW);
+    let right_place = place + STEPS;
+    coopStoreT(right, &leaving[right_place], LEAVING_ROW);
+    coopStoreT(left, &leaving[place], LEAVING_ROW);
 }
 
 @compute @workgroup_size(THREADS)
@@ -320,36 +324,44 @@ fn matmul_cooperative_ahead(@builtin(workgroup_id) block: vec3<u32>, @builtin(lo
         multiply_even();
     }
 
-    // The sums leave a fragment at a time, through shared memory, where edges, alpha, beta and the type of c are seen to.
+    // The sums leave two fragments at a time, through shared memory, where edges, alpha, beta and the type of c are seen to.
     // A count that the driver does not know: it would write the loop out, and then has no registers left for the loop above.
-    let own_row = thread % SUBGROUP / 2u;
-    let own_quad = thread % 2u * 2u;
-    let fragments = 16u * min(p.batch, 1u);
-    for (var fragment = 0u; fragment < fragments; fragment++) {
-        switch (fragment) {
-            case 0u: { leave(c00); }
-            case 1u: { leave(c01); }
-            case 2u: { leave(c02); }
-            case 3u: { leave(c03); }
-            case 4u: { leave(c10); }
-            case 5u: { leave(c11); }
-            case 6u: { leave(c12); }
-            case 7u: { leave(c13); }
-            case 8u: { leave(c20); }
-            case 9u: { leave(c21); }
-            case 10u: { leave(c22); }
-            case 11u: { leave(c23); }
-            case 12u: { leave(c30); }
-            case 13u: { leave(c31); }
-            case 14u: { leave(c32); }
-            default: { leave(c33); }
+    let own_row = thread % SUBGROUP / ACROSS;
+    let own_quad = thread % ACROSS;
+    // Tiles that lie in c as a whole are stored without branches where nothing is added: the others wait for each store.
+    let plain = VECTOR_C == 1u && p.beta == 0.0 && block_row + BLOCK_M <= p.m && block_col + BLOCK_N <= p.n;
+    let pairs = 8u * min(p.batch, 1u);
+    for (var pair = 0u; pair < pairs; pair++) {
+        switch (pair) {
+            case 0u: { leave(c00, c01); }
+            case 1u: { leave(c02, c03); }
+            case 2u: { leave(c10, c11); }
+            case 3u: { leave(c12, c13); }
+            case 4u: { leave(c20, c21); }
+            case 5u: { leave(c22, c23); }
+            case 6u: { leave(c30, c31); }
+            default: { leave(c32, c33); }
         }
         workgroupBarrier();  // waits for the fragments
-        let row = block_row + part_row + fragment / 4u * SIDE + own_row;
-        let col = block_col + part_col + (fragment % 4u * SIDE + own_quad * QUAD);
+        let row = block_row + part_row + pair / 2u * SIDE + own_row;
+        let col = block_col + part_col + (pair % 2u * 2u * SIDE + own_quad * QUAD);
         let at = thread / SUBGROUP * LEAVING + own_row * LEAVING_ROW + own_quad;
-        store(row, col, leaving[at]);
-        store(row, col + QUAD, leaving[at + 1u]);
+        if (plain) {
+            let first = (c_first + row * p.c_ld + col) / QUAD;
+            let q0 = p.alpha * leaving[at];
+            let q1 = p.alpha * leaving[at + ROWS * LEAVING_ROW];
+            let q2 = p.alpha * leaving[at + 2u * ROWS * LEAVING_ROW];
+            let q3 = p.alpha * leaving[at + 3u * ROWS * LEAVING_ROW];
+            c[first] = Chunk_c(Output(q0.x), Output(q0.y), Output(q0.z), Output(q0.w));
+            c[first + ROWS * (p.c_ld / QUAD)] = Chunk_c(Output(q1.x), Output(q1.y), Output(q1.z), Output(q1.w));
+            c[first + 2u * ROWS * (p.c_ld / QUAD)] = Chunk_c(Output(q2.x), Output(q2.y), Output(q2.z), Output(q2.w));
+            c[first + 3u * ROWS * (p.c_ld / QUAD)] = Chunk_c(Output(q3.x), Output(q3.y), Output(q3.z), Output(q3.w));
+        } else {
+            store(row, col, leaving[at]);
+            store(row + ROWS, col, leaving[at + ROWS * LEAVING_ROW]);
+            store(row + 2u * ROWS, col, leaving[at + 2u * ROWS * LEAVING_ROW]);
+            store(row + 3u * ROWS, col, leaving[at + 3u * ROWS * LEAVING_ROW]);
+        }
         workgroupBarrier();  // waits until all have read: the next fragments overwrite them
     }
 }

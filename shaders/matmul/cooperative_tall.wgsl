@@ -27,6 +27,7 @@ const A_ROW: u32 = 42u;       // quads from one step of k to the next in shared 
 const B_ROW: u32 = 34u;       // so that 8 rows of a fragment lie in different banks
 const LEAVING: u32 = 80u;     // quads of f32 in a fragment on its way out: SIDE rows of
 const LEAVING_ROW: u32 = 5u;  // SIDE / QUAD + 1 quads
+const ROWS: u32 = 8u;         // rows of it that a subgroup stores at a time
 
 // 4 elements of c: vec4 where its leading dimension, offset and stride are multiples of 4 (VECTOR_C 1), else array<Output, 4>
 alias Chunk_c = vec4<Output>;
@@ -280,8 +281,10 @@ fn matmul_cooperative_tall(@builtin(workgroup_id) block: vec3<u32>, @builtin(loc
 
     // The sums leave a fragment at a time, through shared memory, where edges, alpha, beta and the type of c are seen to.
     // A count that the driver does not know: it would write the loop out, and then has no registers left for the loop above.
-    let own_row = thread % SUBGROUP / 2u;
-    let own_quad = thread % 2u * 2u;
+    let own_row = thread % SUBGROUP / STEPS;  // ROWS whole rows at a time: whole sectors of c
+    let own_quad = thread % STEPS;
+    // Tiles that lie in c as a whole are stored without branches where nothing is added: the others wait for each store.
+    let plain = VECTOR_C == 1u && p.beta == 0.0 && block_row + BLOCK_M <= p.m && block_col + BLOCK_N <= p.n;
     let fragments = 20u * min(p.batch, 1u);
     for (var fragment = 0u; fragment < fragments; fragment++) {
         switch (fragment) {
@@ -310,8 +313,16 @@ fn matmul_cooperative_tall(@builtin(workgroup_id) block: vec3<u32>, @builtin(loc
         let row = block_row + part_row + fragment / 4u * SIDE + own_row;
         let col = block_col + part_col + (fragment % 4u * SIDE + own_quad * QUAD);
         let at = thread / SUBGROUP * LEAVING + own_row * LEAVING_ROW + own_quad;
-        store(row, col, leaving[at]);
-        store(row, col + QUAD, leaving[at + 1u]);
+        if (plain) {
+            let first = (c_first + row * p.c_ld + col) / QUAD;
+            let q0 = p.alpha * leaving[at];
+            let q1 = p.alpha * leaving[at + ROWS * LEAVING_ROW];
+            c[first] = Chunk_c(Output(q0.x), Output(q0.y), Output(q0.z), Output(q0.w));
+            c[first + ROWS * (p.c_ld / QUAD)] = Chunk_c(Output(q1.x), Output(q1.y), Output(q1.z), Output(q1.w));
+        } else {
+            store(row, col, leaving[at]);
+            store(row + ROWS, col, leaving[at + ROWS * LEAVING_ROW]);
+        }
         workgroupBarrier();  // waits until all have read: the next fragments overwrite them
     }
 }

@@ -165,8 +165,8 @@ const DEEP: &str = "this rung takes a k of at least 128; cooperative_words takes
 fn ahead() -> Rung {
     /// Two buffers of 16 steps of k, with 8 halves of padding on either side.
     const TILES: u32 = 2 * 16 * (128 + 8 + 256 + 8);
-    /// A fragment of f32 on its way out for each subgroup, in rows with 4 of padding.
-    const LEAVING: u32 = 8 * 2 * 16 * 20;
+    /// Two fragments of f32 on their way out for each subgroup, side by side, in rows with 8 of padding.
+    const LEAVING: u32 = 8 * 2 * 16 * 40;
     let rung = rung!("matmul", "cooperative_ahead", no cuda "persistent overlaps more", block [256, 1, 1], Grid::TilesLinear { x: 256, y: 128 }, {
         idea: "The fragments of the next step are loaded while those of this one are multiplied; tiles of 128 x 256.".into(),
         chinese: "本步相乘时载入下一步的片段；分块 128 x 256。".into(),

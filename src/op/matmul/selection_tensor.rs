@@ -16,8 +16,6 @@ use crate::rung::Rung;
 const FEW_TILES: u64 = 66;
 /// Tiles of 128 x 256 that are about two for each of an H200's multiprocessors, one at a time.
 const ENOUGH_TILES: u64 = 256;
-/// Tiles of 160 x 128 of which two at a time on each leave no large rest.
-const MANY_TILES: u64 = 2048;
 /// Multiprocessors of a device that does not tell: an H200's.
 const MULTIPROCESSORS: u32 = 132;
 /// Rows of c up to which b is all there is to read, and the k that makes it worth dividing.
@@ -41,13 +39,8 @@ struct Choice {
     rungs: &'static [&'static str],
 }
 
-/// The likeliest first. A browser's checks cost the first two lines a quarter to a third.
+/// The likeliest first. A browser's checks cost the first line a quarter to a third.
 const WGSL: &[Choice] = &[
-    Choice {
-        unchecked: true,
-        tiles: (160, 128, MANY_TILES),
-        rungs: &["cooperative_tall", "cooperative_tall@turned", "cooperative_tall@copied"],
-    },
     Choice {
         unchecked: true,
         tiles: (128, 256, ENOUGH_TILES),
@@ -329,8 +322,9 @@ mod tests {
             ..crate::op::test_device((9, 0))
         };
         let taken = |checks, dims: [u64; 3]| select(&device(checks), &Problem::new(Element::F16, dims)).map(Rung::id);
-        assert_eq!(taken(false, [8192; 3]).as_deref(), Some("cooperative_tall@turned"));
-        assert_eq!(taken(false, [4096; 3]).as_deref(), Some("cooperative_ahead@turned"));
+        for size in [4096, 8192] {
+            assert_eq!(taken(false, [size; 3]).as_deref(), Some("cooperative_ahead@turned"));
+        }
         assert_eq!(taken(false, [512; 3]).as_deref(), Some("cooperative_words"));
         for size in [512, 4096, 8192] {
             assert_eq!(taken(true, [size; 3]).as_deref(), Some("cooperative_words"));
