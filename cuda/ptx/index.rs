@@ -3648,6 +3648,13 @@
         embedded: Embedded::Ptx(include_str!("transpose.any_width@kept.unsigned_short.TILE_ROWS=128.TILE_COLS=128.BLOCKS=1.PHASES=1.INPUT_LAST=1.STREAMS=4.compute_80.ptx")),
     },
     Artefact {
+        key: "transpose/any_width@medium/unsigned_char/TILE_ROWS=128/TILE_COLS=128/BLOCKS=1/PHASES=1/INPUT_LAST=1/SHARE=2/STREAMS=1",
+        arch: Arch::Compute80,
+        source: 0xed72a51a7c33f67d73d543a7f6dc65ab,
+        content: 0x088dd54f097becff0d3adc768f00be52,
+        embedded: Embedded::Ptx(include_str!("transpose.any_width@medium.unsigned_char.TILE_ROWS=128.TILE_COLS=128.BLOCKS=1.PHASES=1.INPUT_LAST=1.SHARE=2.STREAMS=1.compute_80.ptx")),
+    },
+    Artefact {
         key: "transpose/any_width@pairs/unsigned_int/TILE_ROWS=64/TILE_COLS=64/BLOCKS=1/PHASES=1/INPUT_LAST=1/SHARE=2/STREAMS=1",
         arch: Arch::Compute80,
         source: 0xc5bc06c897a958e3c2a44c28ed5dda9a,
@@ -3772,6 +3779,20 @@
         source: 0x876b62fc52875e47b65f3779b6a97b29,
         content: 0xcff8aeb5f3e01b1a0c51c9a476fc8c9e,
         embedded: Embedded::Ptx(include_str!("transpose.any_width@rows_8.unsigned_short.TILE_ROWS=64.TILE_COLS=128.BLOCKS=1.PHASES=1.STREAMS=1.compute_70.ptx")),
+    },
+    Artefact {
+        key: "transpose/any_width@small/unsigned_char/TILE_ROWS=64/TILE_COLS=64/BLOCKS=1/PHASES=1/INPUT_LAST=1/SHARE=2/STREAMS=1",
+        arch: Arch::Compute80,
+        source: 0xf1a88602a7316ade49859b26abecb07b,
+        content: 0x78ed70c55587327ed0fba78f0b4f0560,
+        embedded: Embedded::Ptx(include_str!("transpose.any_width@small.unsigned_char.TILE_ROWS=64.TILE_COLS=64.BLOCKS=1.PHASES=1.INPUT_LAST=1.SHARE=2.STREAMS=1.compute_80.ptx")),
+    },
+    Artefact {
+        key: "transpose/any_width@small/unsigned_short/TILE_ROWS=64/TILE_COLS=64/BLOCKS=1/PHASES=1/INPUT_LAST=1/SHARE=2/STREAMS=1",
+        arch: Arch::Compute80,
+        source: 0x4dadbf62ec916d4d61a97487912d192b,
+        content: 0x846cb1616403080a27c3d0e8fb5fc465,
+        embedded: Embedded::Ptx(include_str!("transpose.any_width@small.unsigned_short.TILE_ROWS=64.TILE_COLS=64.BLOCKS=1.PHASES=1.INPUT_LAST=1.SHARE=2.STREAMS=1.compute_80.ptx")),
     },
     Artefact {
         key: "transpose/any_width@square/uint2/TILE_ROWS=32/TILE_COLS=32/BLOCKS=1/PHASES=1/STREAMS=1",

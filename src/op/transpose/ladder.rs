@@ -97,7 +97,10 @@ pub(super) static LADDER: LazyLock<Vec<Rung>> = LazyLock::new(|| {
     ];
     ladder.extend(TILES.iter().map(any_width));
     ladder.push(kept(any_width(&TILES[0])));
-    ladder.push(in_pairs(kept(any_width(&TILES[0]))));
+    ladder.push(in_pairs(kept(any_width(&TILES[0])), "pairs", &[4]));
+    for tile in &SMALL_TILES {
+        ladder.push(for_small_matrices(in_pairs(kept(any_width(tile)), tile.variant, tile.widths)));
+    }
     ladder.extend([
         sheared(WIDE, WGSL_WIDE, "wide"),
         sheared(NARROW, WGSL_NARROW, "narrow"),
@@ -131,6 +134,12 @@ const fn tile(variant: &'static str, widths: &'static [u64], down: u32, across: 
 }
 
 const PARTS_OF_CHUNKS: &[u64] = &[1, 2, 4, 8];
+
+/// Tiles for batches of matrices that a square tile of bytes or halves would mostly miss: 64x64 elements, 128x128 bytes.
+static SMALL_TILES: [Tile; 2] = [
+    Tile { cuda: [(4, 4, 1), (8, 8, 1), (8, 8, 1), (8, 8, 1), (8, 8, 1)], ..tile("small", &[1, 2], 8, 8) },
+    tile("medium", &[1], 8, 8),
+];
 
 /// Square tiles, then tiles for matrices with few columns, then for matrices with few rows.
 static TILES: [Tile; 10] = [
@@ -222,24 +231,31 @@ fn kept(mut rung: Rung) -> Rung {
     rung
 }
 
-/// Square tiles of words whose blocks two threads share.
-fn in_pairs(mut rung: Rung) -> Rung {
+/// A rung whose blocks two threads share.
+fn in_pairs(mut rung: Rung, variant: &'static str, widths: &'static [u64]) -> Rung {
     const SHARE: u32 = 2;
-    const WORD: &[u64] = &[4];
-    rung.variant = "pairs".into();
+    rung.variant = variant.into();
     rung.idea = "Two threads share a block, each with half of its rows.".into();
     rung.chinese = "两个线程分担一个小块，各占一半的行。".into();
     rung.because =
         "Half the bytes per thread: a multiprocessor full of threads has fewer of them on the way at a time.".into();
     rung.chinese_because = "每个线程的字节减半：多处理器满载线程时，同时在途的字节更少。".into();
-    rung.element_sizes = WORD.into();
+    rung.element_sizes = widths.into();
     let mut tunings = rung.tunings.into_owned();
-    tunings.retain(|t| WORD.contains(&t.element_size));
+    tunings.retain(|t| widths.contains(&t.element_size));
     for tuning in &mut tunings {
         tuning.constants.to_mut().push(("SHARE", SHARE));
         tuning.block[0] *= SHARE;
     }
     rung.tunings = tunings.into();
+    rung
+}
+
+fn for_small_matrices(mut rung: Rung) -> Rung {
+    rung.idea = "A tile of 64x64 or 128x128 elements, and two threads to a block.".into();
+    rung.chinese = "分块为 64x64 或 128x128 个元素，两个线程分担一个小块。".into();
+    rung.because = "A small matrix of bytes or halves fills its tile and leaves no thread idle.".into();
+    rung.chinese_because = "单字节或半精度的小矩阵填满分块，没有线程闲置。".into();
     rung
 }
 

@@ -68,6 +68,14 @@ impl Facts {
         self.aligned && self.width == 4 && whole && self.rows * self.cols * self.batch >= MEASURED
     }
 
+    /// A large batch of matrices of bytes or halves with at most so many elements on each side, at least 32.
+    fn batch_within(&self, side: u64) -> bool {
+        const LEAST: u64 = 32;
+        const MEASURED: u64 = 1 << 22;
+        let within = (LEAST..=side).contains(&self.rows) && (LEAST..=side).contains(&self.cols);
+        self.aligned && self.width <= 2 && within && self.batch > 1 && self.rows * self.cols * self.batch >= MEASURED
+    }
+
     /// Whether square tiles of 64x64 are more blocks than one dispatch of WebGPU takes.
     fn beyond_one_dispatch(&self) -> bool {
         self.rows.div_ceil(64).saturating_mul(self.cols.div_ceil(64)) > 65_535
@@ -77,6 +85,16 @@ impl Facts {
 const fn both(rung: &'static str, when: fn(&Facts) -> bool) -> Choice {
     Choice { language: None, when, rung }
 }
+
+/// Before all estimates: batches of small matrices of bytes and halves, which a square tile mostly misses.
+const FIRST: &[Choice] = &[
+    Choice {
+        language: Some(Language::Cuda),
+        when: |f| f.batch_within(if f.width == 1 { 64 } else { 80 }),
+        rung: "any_width@small",
+    },
+    Choice { language: Some(Language::Cuda), when: |f| f.batch_within(320), rung: "any_width@medium" },
+];
 
 const TABLE: &[Choice] = &[
     Choice { language: Some(Language::Cuda), when: |f| f.rows.max(f.cols) >= 64, rung: "gathered" },
@@ -138,7 +156,8 @@ fn candidates(device: &Device, problem: &Problem) -> Vec<&'static Rung> {
     let estimated = estimated.flat_map(|(rung, _)| better(rung).chain([rung]));
     let fits = |choice: &&Choice| choice.language.is_none_or(|l| l == language) && (choice.when)(facts);
     let table = TABLE.iter().filter(fits).map(|choice| &choice.rung).chain(OTHERWISE);
-    short.into_iter().filter_map(named).chain(estimated).chain(table.filter_map(named)).collect()
+    let first = FIRST.iter().filter(fits).map(|choice| &choice.rung);
+    short.into_iter().chain(first).filter_map(named).chain(estimated).chain(table.filter_map(named)).collect()
 }
 
 pub(super) fn select(device: &Device, problem: &Problem) -> Option<&'static Rung> {
@@ -159,6 +178,14 @@ mod tests {
         assert_eq!(of([8192, 8196]), "any_width@kept");
         assert_eq!(of([8191, 8193]), "sheared@wide");
         assert_eq!(of([10_000_000, 3]), "gathered");
+        let batch = |element, side: u64| {
+            let problem = Problem::new(element, [side, side]).with_batch(16384);
+            select(&device, &problem).map(Rung::id).unwrap_or_default()
+        };
+        assert_eq!(batch(Element::I8, 64), "any_width@small");
+        assert_eq!(batch(Element::F16, 64), "any_width@small");
+        assert_eq!(batch(Element::I8, 192), "any_width@medium");
+        assert_eq!(batch(Element::F16, 192), "any_width@kept");
         let bytes = Problem::new(Element::I8, [8192, 8192]);
         assert_eq!(select(&device, &bytes).map(Rung::id).as_deref(), Some("any_width@kept"));
     }
@@ -179,7 +206,12 @@ mod tests {
 
     #[test]
     fn every_word_is_a_rung() {
-        let words = TABLE.iter().map(|choice| choice.rung).chain(OTHERWISE.iter().copied()).chain([ON_A_PROCESSOR]);
+        let words = FIRST
+            .iter()
+            .chain(TABLE)
+            .map(|choice| choice.rung)
+            .chain(OTHERWISE.iter().copied())
+            .chain([ON_A_PROCESSOR]);
         for word in words {
             assert!(LADDER.iter().any(|rung| rung.id() == word), "{word}");
         }
