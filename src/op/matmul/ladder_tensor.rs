@@ -356,7 +356,8 @@ fn undivided_224() -> Rung {
     set(&mut rung, "SPLIT", 1);
     rung.idea = "One block takes the whole k of a tile of 128 x 224.".into();
     rung.chinese = "一个线程块负责 128 x 224 分块的全部 k。".into();
-    rung.because = "Few rows of a and a long b are one round of such tiles, and what is read once leaves L2 first.".into();
+    rung.because =
+        "Few rows of a and a long b are one round of such tiles, and what is read once leaves L2 first.".into();
     rung.chinese_because = "a 的行数少而 b 很长时只需一轮这种分块，只读一次的数据先离开 L2。".into();
     rung.constants.to_mut().push(("TRANSPOSE_B", 1));
     rung.switches.to_mut().retain(|switch| switch.name != "TRANSPOSE_B");
