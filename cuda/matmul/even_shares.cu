@@ -20,7 +20,7 @@
 #define SWAPPED 0  // 1: computes b^T a^T and stores it turned: the widths of tiles lie along m (OUTPUT_F32 0)
 #endif
 #ifndef BLOCK_N
-#define BLOCK_N 256  // columns of a wide tile: 256, 224, 192, 168 or 144
+#define BLOCK_N 256  // columns of a wide tile: 256, 224, 192, 160 or 144
 #endif
 #ifndef STAGES
 #define STAGES 4
