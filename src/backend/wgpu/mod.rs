@@ -80,7 +80,7 @@ enum Code {
         pipeline: wgpu::ComputePipeline,
         layout: wgpu::BindGroupLayout,
         label: String,
-        /// Whether a block may depend on how many there are: it asks, or it can wait for others (which needs atomics).
+        /// See [`timer::counts_blocks`].
         counts_blocks: bool,
     },
     Native(Native),
@@ -246,7 +246,7 @@ impl Wgpu {
             },
             cache: None,
         });
-        let counts_blocks = ["num_workgroups", "atomic"].iter().any(|word| text.contains(word));
+        let counts_blocks = timer::counts_blocks(text);
         Code::Pipeline { pipeline, layout, label: program.label.clone(), counts_blocks }
     }
 

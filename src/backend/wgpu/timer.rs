@@ -185,3 +185,21 @@ fn by_host(wgpu: &Wgpu, work: &[Launch<'_, Wgpu>]) -> Result<f64> {
         }
     }
 }
+
+/// Whether what a block of a kernel does may depend on how many there are: it asks, or it can wait for others, which
+/// takes atomics. No such block runs ahead of a sample, alone.
+pub(super) fn counts_blocks(wgsl: &str) -> bool {
+    ["num_workgroups", "atomic"].iter().any(|word| wgsl.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts_blocks;
+
+    #[test]
+    fn a_block_that_can_wait_for_others_never_runs_alone() {
+        assert!(counts_blocks("fn main(@builtin(num_workgroups) blocks: vec3<u32>) {}"));
+        assert!(counts_blocks(include_str!("../../../shaders/reduce/atomics.wgsl")));
+        assert!(!counts_blocks(include_str!("../../../shaders/transpose/tiled.wgsl")));
+    }
+}
